@@ -21,6 +21,7 @@ mod cancel;
 mod check;
 mod lazy;
 mod log;
+mod optimism;
 mod pace;
 mod rollback;
 mod settle;
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 pub(super) use cancel::Cancelled;
 use lazy::Unsent;
 use log::Log;
+pub use optimism::{Cancellation, Optimism, Saving};
 use pace::Pace;
 pub use stats::{Depths, Rollbacks};
 pub use stride::Wants;
@@ -42,51 +44,6 @@ pub use stuck::{Trouble, TroubleKind};
 use super::Federate;
 use crate::outbox::{Mail, Receipt};
 use crate::{BucketQueue, Effort, Event, EventQueue, LpId, Model, Outbox, Partition, Time, catch};
-
-/// How states are brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Saving {
-    /// A copy before every event.
-    Copy,
-    /// A copy before the first event of an LP in a batch, and after every so many more, which adapts; events in between are
-    /// handled again to come back to them (coast-forward).
-    #[default]
-    Periodic,
-    /// By the model's [`Undo::undo`](crate::Undo::undo).
-    Undo,
-}
-
-/// What becomes of messages whose cause is rolled back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Cancellation {
-    /// They are cancelled at once.
-    #[default]
-    Aggressive,
-    /// They are cancelled only when their cause, handled again, does not send the same once more (Gafni, 1988). Messages to
-    /// oneself are cancelled at once here too.
-    Lazy,
-}
-
-/// The settings of optimistic federates.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Optimism {
-    /// How states are brought back.
-    pub saving: Saving,
-    /// What becomes of messages whose cause is rolled back.
-    pub cancellation: Cancellation,
-    /// Bytes that the log of one federate may take; without limit unless said.
-    pub memory_bytes: Option<usize>,
-    /// The LPs that may run ahead, by number: `None` for all of them.
-    pub optimistic: Option<Vec<bool>>,
-    /// Handles, takes back, compares and handles again every event.
-    pub check: bool,
-    /// How far beyond GVT a federate may run; unless said, as far as has been worth it.
-    pub ahead: Option<Time>,
-    /// Never runs in the safe gear, however well it could: for tests.
-    pub eager: bool,
-}
 
 /// The four times of an LP or a federate (the micro-kernel of the PSX paper; Perumalla, 2005).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +63,9 @@ pub struct Times {
 pub struct Bounds {
     /// No event that the federate may still run is before this ([`Warp::floor`], or earlier).
     pub floor: Time,
-    /// Global virtual time.
+    /// Global virtual time, as it was before the mail of this turn was taken out of the inbox.
     pub gvt: Time,
-    /// The horizon.
+    /// The horizon: no event at or after it is run.
     pub until: Time,
     /// How much farther than it has been the federate is to go ahead.
     pub width: Time,
@@ -119,7 +76,7 @@ pub struct Bounds {
 /// What a turn came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Something was run, safely or ahead; there may be more.
+    /// Something was run, safely or ahead, or was settled without running anything; there may be more.
     Ran,
     /// There is nothing to run before GVT moves on.
     Waits,
@@ -146,6 +103,7 @@ pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     committed: Time,
     /// It has been up to here.
     reached: Time,
+    /// What it has done ahead since it was asked for that last.
     effort: Effort,
     /// What had been wasted when the effort was asked for last.
     wasted: u64,
@@ -169,6 +127,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Self {
             log: Log::new(lps),
             conservative,
+            // Who may run ahead is in `conservative`, by local number.
             settings: Optimism { optimistic: None, ..settings.clone() },
             pace,
             unsent: BTreeMap::new(),
@@ -221,7 +180,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.log.bytes()
     }
 
-    /// The four times; each the least of its LPs'.
+    /// The four times; each the least of its LPs', or earlier.
     pub fn times(&mut self) -> Times {
         let processable = self.floor();
         let committable = self.log.floor().max(self.committed).min(processable);
@@ -315,7 +274,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let Bounds { floor, gvt, until, width, .. } = bounds;
         let safe = gvt.saturating_add(self.base.rules.lookahead).min(until);
         self.committed = self.committed.max(safe);
-        // What is told of must come out of the log in time.
+        // A full log needs room; an observer must not wait for the end of a batch.
         if self.is_full() || self.base.watch.is_some() {
             self.log.commit_all(model, &mut self.base, safe);
         } else {
@@ -331,13 +290,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let may_safely =
             floor < safe && self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
         let full = self.is_full();
+        // Safe work needs no log: first where there is no room, nothing else to do, or where it pays.
         if may_safely && (full || safe == until || self.pace.prefers_safe(floor, safe, width)) {
             return self.run_safe(model, partition, floor, safe, outbox);
         }
+        // GVT will soon make safe what could only be run ahead now.
         if patient && self.may_wait() {
             return Turn::Waits;
         }
         let mixed = !self.conservative.is_empty();
+        // Conservative LPs take part in no batch that ends beyond `safe`: they get one that does not.
         if mixed && !may_safely && floor < safe {
             return self.run_ahead(model, partition, safe, safe, outbox);
         }
@@ -351,6 +313,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 return turn;
             }
         }
+        // There is no room for a batch ahead: a safe one is better than none, however small.
         if may_safely {
             return self.run_safe(model, partition, floor, safe, outbox);
         }

@@ -36,6 +36,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let front = self.reached;
         self.reached = front.max(bound);
         self.base.reach = self.base.reach.max(bound);
+        // To be dropped, or in doubt: if these numbers change, something was settled though nothing ran.
         let waiting = self.base.cancelled.len() + self.unsent.len();
         let any = self.base.fill(partition, bound);
         let floor = self.base.batch.floor().min(bound);
@@ -62,11 +63,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
             self.base.batch.put_down_lp();
             if self.settings.memory_bytes.is_some_and(|most| self.log.bytes() + segment.bytes() >= most) {
+                // No room: what is left of the batch waits in the queue.
                 whole &= self.base.batch.is_empty();
                 self.base.put_back();
             }
         }
         let ran = segment.events.len() as u64;
+        // What is run again says nothing about how dense events are, nor whether wider strides pay.
         if bound > front {
             let fresh = segment.events.iter().filter(|event| event.time() >= front).count() as u64;
             self.pace.note_density(fresh, bound - floor.max(front));
@@ -208,6 +211,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         } else {
             for event in sent.drain(..) {
                 segment.receipts.push(event.clone());
+                // What the LP sent itself for before the bound is in hand already.
                 if event.to() != id || event.time() >= bound {
                     self.hand_on(partition, event, outbox);
                 }
@@ -280,6 +284,7 @@ impl<M: Model> Work<'_, M> {
             cx.keep_on(tape);
         }
         let mut whole = true;
+        // The first event gets a copy: a segment must not need one of an earlier segment, which may be gone.
         let mut since = if self.undo { 0 } else { self.interval - 1 };
         let (mut next, mut looked) = (events.next(), 0);
         self.at_work.enter(self.id);
@@ -317,6 +322,7 @@ impl<M: Model> Work<'_, M> {
             if self.undo {
                 ends.push(cx.kept() as u32);
             }
+            // Also after an event that was passed over: the place in `after` is that of the entry.
             if M::COMMITS_STATE && !(cx.alarmed() && cx.has_fault()) {
                 *saved_bytes += self.model.state_bytes(state);
                 after.push(state.clone());

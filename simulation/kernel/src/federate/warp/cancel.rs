@@ -65,7 +65,8 @@ impl<E: Clone + Hash + PartialEq> Cancelled<E> {
     }
 }
 
-/// The kind of an event: some bits of its time and sender.
+/// The kind of an event: some bits of its time and sender. Of most kinds
+/// there is nothing in here, and no search is needed.
 #[inline(always)]
 fn kind<E>(event: &Event<E>) -> usize {
     let (time, _, tie_and_lp) = event.identity();

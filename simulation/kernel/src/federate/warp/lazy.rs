@@ -24,7 +24,7 @@ impl<E> Default for Unsent<E> {
 }
 
 impl<E: Hash + PartialEq> Unsent<E> {
-    /// No message may still be cancelled for an earlier time.
+    /// No message may still be cancelled for an earlier time: a message is not before its cause.
     pub fn floor(&self) -> Time {
         self.0.front().map_or(Time::MAX, |(cause, _)| cause.time())
     }
@@ -80,10 +80,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let after = if entry + 1 < run.end as usize { segment.cores[entry + 1].sent } else { last };
             for event in messages.by_ref().take((after - segment.cores[entry].sent) as usize) {
                 let receipt = event.clone();
-                let here = event.to() == id && event.time() < segment.bound;
+                let in_run = event.to() == id && event.time() < segment.bound;
                 if event.to() != id && unsent.confirm(&receipt) {
                     self.stats.confirmed += 1;
-                } else if !here {
+                } else if !in_run {
                     // What takes the place of another is not to be mistaken for it.
                     if let Some(other) = unsent.give_up_at(event.key()) {
                         self.cancel(partition, other, outbox);
@@ -98,6 +98,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             }
         }
         drop(messages);
+        // A stuck LP sends nothing more for as long as its past stays.
         let stuck = self.stuck.contains_key(&run.local);
         while let Some(receipt) = unsent.give_up(|_| stuck) {
             self.cancel(partition, receipt, outbox);

@@ -26,13 +26,17 @@ const SPARE: usize = 8;
 #[derive(Debug)]
 pub(super) struct Log<M: Model> {
     segments: VecDeque<Segment<M>>,
-    /// The number of the first segment.
+    /// The number of the first segment. Numbers start anew after 2^32 batches of a federate: a link that has
+    /// been stale for exactly that long would name a run of another LP.
     first: u32,
     /// By local number: the LP's latest run.
     last: Vec<Link>,
+    /// Emptied segments, for their memory.
     spare: Vec<Segment<M>>,
-    /// Bytes in all segments but the one in work.
+    /// Bytes in all segments but the one in work. What was rolled back or committed counts until its segment
+    /// goes.
     bytes: usize,
+    /// Copies of states in the same segments.
     copies: usize,
     /// Times that something was committed, and segments and runs looked at for it.
     pub commits: u64,
@@ -179,13 +183,14 @@ impl<M: Model> Log<M> {
                 self.bytes -= segment.bytes();
                 self.copies -= segment.saved.len();
                 segment.clear();
+                // Only the oldest can leave, as links count from there. Empty ones wait for their turn.
                 (segment.floor, segment.bound) = (Time::MAX, Time::ZERO);
             }
         }
         self.drop_done();
     }
 
-    /// Drops batches that are committed, from the oldest on.
+    /// Drops batches of which nothing is left, from the oldest on: their floor is [`Time::MAX`].
     fn drop_done(&mut self) {
         while self.segments.front().is_some_and(|segment| segment.floor == Time::MAX) {
             let segment = self.segments.pop_front().expect("there is a front");

@@ -26,7 +26,7 @@ const EPOCH: u64 = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     lookahead: Time,
-    /// Events a nanosecond, of late.
+    /// Events a tick of simulated time: a recent average; zero where nothing is known.
     density: f64,
     /// Events handled ahead since the distance of copies was changed last, and rollbacks up to then.
     handled: u64,
@@ -37,6 +37,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub fn new(lookahead: Time) -> Self {
+        // Until it is known how often events are rolled back, a copy for every eighth event.
         Self { lookahead, density: 0.0, handled: 0, rollbacks: 0, interval: 8 }
     }
 

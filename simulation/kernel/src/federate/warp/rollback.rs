@@ -19,6 +19,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         event: Event<M::Event>,
         outbox: &mut Outbox<M::Event>,
     ) {
+        // At or after the reach nothing was run ahead, but by an LP that is stuck now.
         if event.time() < self.base.reach || !self.stuck.is_empty() {
             let local = self.base.place.local(event.to(), partition);
             if self.changes_stuck(local, &event) {
@@ -73,6 +74,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let undo = self.settings.saving == Saving::Undo;
         let lazy = self.settings.cancellation == Cancellation::Lazy;
         let (mut undone, mut reached) = (0, None);
+        // The latest message first, each with the event that sent it.
         let mut cancels: Vec<(Key, Receipt<M::Event>)> = Vec::new();
         while let Some(link) = self.log.last(local) {
             self.stats.rollback_visits += 1;

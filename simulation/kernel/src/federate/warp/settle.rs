@@ -60,6 +60,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             });
             kept.into_iter().for_each(|event| self.base.queue.push(event));
         }
+        // What is left here would drop events of the next leg.
         assert!(self.base.cancelled.len() == 0, "every message that is cancelled has arrived");
         self.base.hold(false);
         (self.stats.commits, self.stats.commit_visits) = (self.log.commits, self.log.commit_visits);

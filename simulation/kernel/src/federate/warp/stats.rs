@@ -30,7 +30,7 @@ pub struct Rollbacks {
     pub coasted: u64,
     /// Anti-messages to other federates.
     pub antis: u64,
-    /// Messages cancelled before they were handled.
+    /// Messages cancelled before they were handled, from this federate or another.
     pub annihilated: u64,
     /// Messages that lazy cancellation left alone, rightly.
     pub confirmed: u64,
@@ -38,15 +38,15 @@ pub struct Rollbacks {
     pub copied: u64,
     /// The most copies kept at one time.
     pub most_copies: u64,
-    /// Copies kept, added up over all batches ahead, and how many batches that were.
+    /// Copies kept, added up over all batches ahead: divided by `batches`, the mean.
     pub kept_copies: u64,
-    /// See `kept_copies`.
+    /// Batches that were run ahead.
     pub batches: u64,
     /// The most bytes that were kept for rollbacks at one time; of several federates, the sum of each one's most.
     pub most_log_bytes: u64,
-    /// Times that something was committed out of the log, and the batches and LPs' parts of batches looked at for it.
+    /// Times that something was committed out of the log.
     pub commits: u64,
-    /// See `commits`.
+    /// Batches, and LPs' parts of batches, that were looked at for that: the work of fossil collection.
     pub commit_visits: u64,
     /// LPs' parts of batches that rollbacks looked at.
     pub rollback_visits: u64,

@@ -68,12 +68,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             return Wants { patient: Time::MAX, ahead: Time::MAX, again: false };
         }
         let soon = if waits { gvt.saturating_add(Time::TICK) } else { Time::ZERO };
-        // The least GVT that is less than this before that.
-        let from = |ahead: Time, that: Time| {
-            if that < ahead { Time::ZERO } else { (that - ahead).saturating_add(Time::TICK) }
+        // The smallest GVT from which `time` is less than `ahead` off.
+        let from = |ahead: Time, time: Time| {
+            if time < ahead { Time::ZERO } else { (time - ahead).saturating_add(Time::TICK) }
         };
         let most = self.ahead(bounds);
         let again = floor < self.reached && floor < gvt.saturating_add(most);
+        // A rise of GVT may make room in the log, or a conservative LP's event safe; else a stride needs
+        // room.
         let ahead = if self.is_full() || !self.conservative.is_empty() {
             soon
         } else if again {
@@ -83,6 +85,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         };
         let ahead = ahead.max(soon);
         let patient = if self.may_wait() {
+            // What is worth running safely is at most three quarters of the lookahead ([`Pace::worth`]).
             from(self.base.rules.lookahead - self.pace.worth(), floor).max(soon)
         } else {
             ahead

@@ -13,7 +13,7 @@ use crate::{Caught, Event, EventQueue, Fault, LpId, Model, PanicNote, Time};
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{kind}{}", self.place())]
 pub struct Trouble {
-    /// What happened.
+    /// What went wrong.
     pub kind: TroubleKind,
     /// The LP that handled the event.
     pub lp: LpId,
@@ -95,9 +95,11 @@ impl Trouble {
 #[derive(Debug)]
 pub(super) struct Stuck<E> {
     trouble: Box<Trouble>,
+    /// The event that went wrong.
     event: Event<E>,
+    /// Later events of the LP.
     parked: Vec<Event<E>>,
-    /// Its state is lost.
+    /// Its state is lost: it panicked half way through an event, and there is no copy.
     broken: bool,
 }
 

@@ -27,10 +27,13 @@ impl Link {
 /// The events of one LP in one batch.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Run {
+    /// The LP, by local number.
     pub local: u32,
     /// Its first entry.
     pub base: u32,
+    /// Its first entry that is not committed.
     pub from: u32,
+    /// The entry behind its last one that is not rolled back.
     pub end: u32,
     /// Its first receipt.
     pub receipts: u32,
@@ -41,12 +44,15 @@ pub(in super::super) struct Run {
 /// One batch.
 #[derive(Debug)]
 pub(in super::super) struct Segment<M: Model> {
+    /// No event of it is at or after this.
     pub bound: Time,
+    /// No event of it that is not final is before this; [`Time::MAX`] once nothing is left.
     pub floor: Time,
     pub runs: Vec<Run>,
     pub events: Vec<Event<M::Event>>,
     /// The LP's counters before each event.
     pub cores: Vec<LpCore>,
+    /// All messages sent, run by run; how many belong to an event, the counters before and after it say.
     pub receipts: Vec<Receipt<M::Event>>,
     /// Copies of states, each with the entry before which it was made.
     pub saved: Vec<(u32, M::State)>,
@@ -152,6 +158,7 @@ impl<M: Model> Segment<M> {
         mut withdrawn: Option<&mut Withdrawn>,
         at: usize,
     ) -> u64 {
+        // A run begins with a copy, so that the latest one up to here is of this LP.
         let copies = self.saved.partition_point(|(entry, _)| *entry as usize <= at);
         let (from, copy) = &self.saved[copies - 1];
         let from = *from as usize;
