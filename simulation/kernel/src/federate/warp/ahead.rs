@@ -113,8 +113,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             receipts: segment.receipts.len() as u32,
             before: self.log.link(local),
         };
-        let id = self.base.place.lp(local);
-        let saving = self.settings.saving;
+        let (id, saving) = (self.base.place.lp(local), self.settings.saving);
         // Whatever may fall into the batch gets a second look: `fill` has said so.
         debug_assert!(self.base.rules.near() >= segment.bound - segment.floor);
         let work = Work {
@@ -155,42 +154,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             Err(panic) => Some((TroubleKind::Panic(panic.note), false)),
         };
         if let Some((kind, handled)) = failure {
-            let fatal = matches!(kind, TroubleKind::Irreversible { .. });
-            let event = segment.events.pop().expect("the event that failed was noted before it was handled");
-            let trouble = Box::new(Trouble { kind, lp: id, at: event.time(), event: shown(&event.payload) });
-            if fatal {
-                return Err(trouble);
-            }
-            // It is as if the event had not been handled.
-            *fault = None;
-            let at = segment.events.len();
-            segment.cores.truncate(at + 1);
-            let core = segment.cores.pop().expect("counters are noted before an event is handled");
-            sent.truncate((core.sent - first_sent) as usize);
-            let mut withdrawn = self.base.withdrawn.of::<M>(local);
-            if let Some(withdrawn) = &mut withdrawn {
-                withdrawn.take_back(event.key());
-            }
-            if work.undo && handled {
-                let mut kept = Kept::of(&event, core, &self.base.rules, segment.words_from(at));
-                take_back(model, &mut lp.state, &event.payload, &mut kept);
-            } else if !work.undo {
-                let (rules, state) = (&self.base.rules, &mut lp.state);
-                self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
-            }
-            segment.forget_words_from(at);
-            lp.core = core;
-            let (events, late) = self.base.batch.hand();
-            let mut parked: Vec<_> = events.filter(|other| other.key() > event.key()).cloned().collect();
-            parked.extend(late.drain().map(|Reverse(event)| event));
-            let broken = work.undo && !handled;
-            self.stuck.insert(local as u32, super::Stuck::new(trouble, event, parked, broken));
+            self.stick(model, local, segment, kind, handled, first_sent)?;
         }
-        if let Some(last) = segment.events.last().filter(|_| !whole) {
-            let (events, late) = self.base.batch.hand();
-            let left = events.filter(|other| other.key() > last.key()).cloned();
-            left.chain(late.drain().map(|Reverse(event)| event))
-                .for_each(|event| self.base.queue.push(event));
+        if !whole {
+            self.put_back_rest(segment);
         }
         run.end = segment.events.len() as u32;
         segment.runs.push(run);
@@ -198,6 +165,65 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             self.log.set_last(local, link);
         }
         Ok(whole)
+    }
+
+    /// Puts an LP back to before its latest event, which failed: it is stuck there, with all its later
+    /// events. `handled` says that the model came to the end of that event; `first_sent` is the number of
+    /// messages that the LP had sent before this run. An error says that the run must end at once.
+    #[cold]
+    #[inline(never)]
+    fn stick(
+        &mut self,
+        model: &M,
+        local: usize,
+        segment: &mut Segment<M>,
+        kind: TroubleKind,
+        handled: bool,
+        first_sent: u64,
+    ) -> Result<(), Box<Trouble>> {
+        let (id, undo) = (self.base.place.lp(local), self.settings.saving == Saving::Undo);
+        let fatal = matches!(kind, TroubleKind::Irreversible { .. });
+        let event = segment.events.pop().expect("the event that failed was noted before it was handled");
+        let trouble = Box::new(Trouble { kind, lp: id, at: event.time(), event: shown(&event.payload) });
+        if fatal {
+            return Err(trouble);
+        }
+        // It is as if the event had not been handled.
+        self.base.fault = None;
+        let at = segment.events.len();
+        segment.cores.truncate(at + 1);
+        let core = segment.cores.pop().expect("counters are noted before an event is handled");
+        self.base.sent.truncate((core.sent - first_sent) as usize);
+        let mut withdrawn = self.base.withdrawn.of::<M>(local);
+        if let Some(withdrawn) = &mut withdrawn {
+            withdrawn.take_back(event.key());
+        }
+        let (rules, lp) = (&self.base.rules, &mut self.base.lps[local]);
+        if undo && handled {
+            let mut kept = Kept::of(&event, core, rules, segment.words_from(at));
+            take_back(model, &mut lp.state, &event.payload, &mut kept);
+        } else if !undo {
+            self.stats.coasted += segment.restore(model, rules, id, &mut lp.state, withdrawn, at);
+        }
+        segment.forget_words_from(at);
+        lp.core = core;
+        let (events, late) = self.base.batch.hand();
+        let mut parked: Vec<_> = events.filter(|other| other.key() > event.key()).cloned().collect();
+        parked.extend(late.drain().map(|Reverse(event)| event));
+        // Half an event cannot be undone, and there is no copy.
+        let broken = undo && !handled;
+        self.stuck.insert(local as u32, super::Stuck::new(trouble, event, parked, broken));
+        Ok(())
+    }
+
+    /// Gives the events in hand that there was no room for back to the queue: those after the latest one of
+    /// the segment.
+    #[cold]
+    fn put_back_rest(&mut self, segment: &Segment<M>) {
+        let Some(last) = segment.events.last() else { return };
+        let (events, late) = self.base.batch.hand();
+        let left = events.filter(|other| other.key() > last.key()).cloned();
+        left.chain(late.drain().map(|Reverse(event)| event)).for_each(|event| self.base.queue.push(event));
     }
 
     /// Notes what the latest run of the segment has sent, and hands on what is not in hand already.

@@ -8,7 +8,7 @@ use crate::context::LpCore;
 use crate::model::take_back;
 use crate::outbox::Receipt;
 use crate::panics::Asking;
-use crate::{Event, EventQueue, Kept, Key, Model, Outbox, Partition};
+use crate::{Event, EventQueue, Kept, Key, LpId, Model, Outbox, Partition};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Takes in a message for an LP of this federate.
@@ -72,7 +72,6 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) {
         let id = self.base.place.lp(local);
         let undo = self.settings.saving == Saving::Undo;
-        let lazy = self.settings.cancellation == Cancellation::Lazy;
         let (mut undone, mut reached) = (0, None);
         // The latest message first, each with the event that sent it.
         let mut cancels: Vec<(Key, Receipt<M::Event>)> = Vec::new();
@@ -84,18 +83,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             if at == end {
                 break;
             }
+            let (undone_events, sent_by) = (&segment.events[at..end], segment.cores[at].sent);
+            let self_sent = self.base.requeue(undone_events, id, sent_by, annulled.then_some(key));
             let lp = &mut self.base.lps[local];
-            let sent_by = segment.cores[at].sent;
-            // What the LP sent to itself here and has handled here just does not come again.
-            let mut self_sent = Vec::new();
-            for event in &segment.events[at..end] {
-                let (source, sequence) = event.origin(self.base.rules.ties);
-                if source == id && sequence >= sent_by {
-                    self_sent.push(event.key());
-                } else if !annulled || event.key() != key {
-                    self.base.queue.push(event.clone());
-                }
-            }
             let first_sent = segment.cores[run.base as usize].sent;
             let receipt = |core: LpCore| run.receipts as usize + (core.sent - first_sent) as usize;
             let passed: Vec<usize> =
@@ -135,7 +125,19 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
         }
         self.stats.note_rollback(id, undone as u64);
-        if lazy {
+        self.cancel_or_doubt(partition, local, cancels, outbox);
+    }
+
+    /// Cancels what an LP had sent in events that were rolled back, the latest message first; or puts it in
+    /// doubt, if cancellation is lazy.
+    fn cancel_or_doubt(
+        &mut self,
+        partition: &Partition,
+        local: usize,
+        cancels: Vec<(Key, Receipt<M::Event>)>,
+        outbox: &mut Outbox<M::Event>,
+    ) {
+        if self.settings.cancellation == Cancellation::Lazy {
             self.unsent.entry(local as u32).or_default().add(cancels);
             self.unsent.retain(|_, unsent| !unsent.is_empty());
         } else {
@@ -157,5 +159,29 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 outbox.push_anti(other, receipt);
             }
         }
+    }
+}
+
+impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
+    /// Gives events of LP `id` that are rolled back to the queue, but for the one at `annulled`. What the LP
+    /// sent itself with a number from `sent_by` on, it sent in one of these events: that just does not come
+    /// again. Gives out the keys of those, ascending.
+    fn requeue(
+        &mut self,
+        events: &[Event<M::Event>],
+        id: LpId,
+        sent_by: u64,
+        annulled: Option<Key>,
+    ) -> Vec<Key> {
+        let mut self_sent = Vec::new();
+        for event in events {
+            let (source, sequence) = event.origin(self.rules.ties);
+            if source == id && sequence >= sent_by {
+                self_sent.push(event.key());
+            } else if annulled != Some(event.key()) {
+                self.queue.push(event.clone());
+            }
+        }
+        self_sent
     }
 }
