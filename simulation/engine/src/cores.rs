@@ -57,7 +57,8 @@ pub(crate) fn available_to((): Leader) -> u32 {
     available()
 }
 
-/// Binds the calling thread to the `worker`-th of the cores it may use, counted round.
+/// Binds the calling thread to the `worker`-th of the cores it may use, counted round: more workers than
+/// cores share them evenly. Fails where the system refuses.
 #[cfg(target_os = "linux")]
 pub(crate) fn pin(worker: usize) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

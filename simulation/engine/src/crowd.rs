@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use crate::cores::{self, Leader};
 
-/// Workers that together wait for this part of a core are kept from it by other programs.
+/// Workers that together wait for this part of a core are kept from it by other programs: seconds of waiting,
+/// added up over the workers, in a second.
 const KEPT: f64 = 0.2;
-/// In so many looks in a row.
+/// In so many looks in a row: a single time slice of another program says nothing about the next.
 const LOOKS: u32 = 2;
 
 /// See the module.
@@ -40,6 +41,7 @@ impl Crowd {
         self.waited = waited;
         let kept = !since.is_zero() && kept.as_secs_f64() >= KEPT * since.as_secs_f64();
         self.looks = if kept { self.looks.saturating_add(1) } else { 0 };
+        // Not from then on: it is said once until a look has found them running again.
         self.looks == LOOKS
     }
 

@@ -37,10 +37,11 @@ const YIELDS: bool = cfg!(not(paceline_shuttle));
 /// are shorter as a rule.
 const LONGEST_YIELD: Duration = Duration::from_millis(2);
 
-/// So many waits begin with a sleep after such a yield.
+/// So many waits begin with a sleep after such a yield; then one tries again whether the other program is
+/// gone.
 const SLEEPS: u32 = 1_000;
 
-/// How long a worker sleeps in the transport before it looks again: a wake-up ends it earlier.
+/// How long a worker sleeps in the transport before it looks again: a wake-up or an arrival ends it earlier.
 const NAP: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
@@ -93,6 +94,8 @@ impl Idle {
             return;
         }
         let mut sleepers = lock(&self.sleepers);
+        // Before the epoch is read: a waker that still counts this worker as spinning has advanced the epoch
+        // by then.
         self.spinning.fetch_sub(1, Ordering::SeqCst);
         if self.epoch() != seen {
             return;
@@ -107,6 +110,7 @@ impl Idle {
         while sleepers.stack.contains(&worker) && self.epoch() == seen {
             sleepers = match listens {
                 Some(transport) => {
+                    // A wake-up that comes between these two ends the wait all the same (`Transport::wake`).
                     drop(sleepers);
                     transport.wait(NAP);
                     sleepers = lock(&self.sleepers);
@@ -168,6 +172,7 @@ impl Idle {
         if workers == 0 {
             return;
         }
+        // The epoch first: whoever is counted as spinning after this sees it before it sleeps.
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let spinning = self.spinning.load(Ordering::SeqCst);
         if workers > spinning {

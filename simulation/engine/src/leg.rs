@@ -20,7 +20,8 @@ use crate::seat::Federates;
 use crate::windowed::{Bounds, Windowed};
 use crate::{Protocol, RecordKind, RunError, Simulation};
 
-/// Events that the sequential protocol runs before it looks whether it is to stop.
+/// Events that the sequential protocol runs before it looks whether it is to stop. Nobody waits for its
+/// federate, so there are more of them than in a batch of a worker (`BATCH` of `pool`).
 const BATCH: usize = 1 << 14;
 
 /// How a leg is run.
@@ -30,9 +31,9 @@ pub(crate) struct Plan {
     pub(crate) reached: Time,
     /// Nothing happens at or after this.
     pub(crate) until: Time,
-    /// Of the moving window at the end of the last leg that had one.
+    /// Of the moving window at the end of the last leg that had one: the next one need not find it again.
     pub(crate) width: Option<Time>,
-    /// For windows, where they are worth it.
+    /// For windows with a bound for each federate; none where a common bound is as good.
     pub(crate) distances: Option<Arc<Distances>>,
     pub(crate) workers: u32,
 }
@@ -53,7 +54,7 @@ pub(crate) fn run<M: Model>(
         own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
     }
     let limited = outsiders.are_limited();
-    // Nothing happens before this, in any process.
+    // Nothing happens before this, in any process. Asked here, as `seat` takes outsiders out of their list.
     let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
     let least = match peers {
         Some(peers) => peers.settle(least, None, Misfit::stray)?.least,
@@ -123,7 +124,8 @@ fn work<'a, M: Model>(
     })
 }
 
-/// One queue, one event after the other, on the calling thread.
+/// One queue, one event after the other, on the calling thread. No outside federate and no other process
+/// takes part: the settings of such runs are refused.
 fn sequential<M: Model>(
     simulation: &Simulation<M>,
     until: Time,

@@ -46,7 +46,7 @@ pub struct Monitor(Arc<Shared>);
 struct Shared {
     stop: AtomicBool,
     pause: AtomicBool,
-    /// A pause is granted when this many events have been committed.
+    /// A pause is granted when this many events have been committed in all, and not since the last pause.
     pause_events: AtomicU64,
     /// Worker threads asked for; zero where the number was not set.
     wanted: AtomicU32,
@@ -74,7 +74,8 @@ impl Monitor {
         Self::default()
     }
 
-    /// Asks the run to end after the batches in hand.
+    /// Asks the run to end after the batches in hand. Several processes end it together; where one has been
+    /// asked, the others follow in the next round. It cannot be taken back.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -122,6 +123,8 @@ impl Monitor {
         *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = federates.collect();
     }
 
+    /// No event before `time` is left, and `events` more were committed. The time never falls: a call that
+    /// knows nothing of it says zero.
     pub(crate) fn advance(&self, time: Time, events: u64) {
         self.0.time_ticks.fetch_max(time.as_ticks(), Ordering::Relaxed);
         self.0.events.fetch_add(events, Ordering::Relaxed);

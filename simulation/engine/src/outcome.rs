@@ -8,16 +8,20 @@ use crate::seat::Federates;
 
 /// How work on a board went.
 pub(crate) struct Outcome<M: Model> {
+    /// All federates of the leg; after an error perhaps none, and then the run cannot continue.
     pub(crate) federates: Federates<M>,
     /// Why it ended before the run was over.
     pub(crate) halt: Option<Halt>,
+    /// Windows or time steps opened in this leg.
     pub(crate) windows: u64,
     pub(crate) null_messages: u64,
     /// What the model did wrong.
     pub(crate) trouble: Option<Trouble>,
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
+    /// Minima of two floors taken for GVT.
     pub(crate) gvt_steps: u64,
+    /// Simulated time from GVT to the front, added up over the rounds.
     pub(crate) gvt_lag_ticks: u128,
     /// Of the moving window, where there was one.
     pub(crate) width: Option<Time>,

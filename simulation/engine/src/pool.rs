@@ -3,6 +3,8 @@
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
 //! only its desk. A panic, whose ever it is, ends the run for all workers, and comes to the caller, who only waits, as an error.
 //! The threads outlive a board: they wait for the next one.
+//!
+//! ARCHITECTURE.md calls a board the scheduler of a leg, and a desk the state of a worker.
 
 use std::io;
 use std::marker::PhantomData;
@@ -37,8 +39,8 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// There is nothing to do, unless an outside federate has answered: before `epoch` was read, that has woken no worker that will still
-    /// check.
+    /// There is nothing to do, unless an outside federate has answered. `epoch` was read before this looks:
+    /// an answer that comes later advances it, so the worker does not fall asleep beside an answer.
     pub(crate) fn nothing<M: Model>(epoch: u32, answers: Option<&Answers<M>>) -> Self {
         if answers.is_some_and(Answers::any) { Self::Worked } else { Self::Nothing(epoch) }
     }
@@ -123,7 +125,7 @@ impl Crew {
                 }
             }
         };
-        // No panic leaves a worker: on another thread nobody would know its place.
+        // Where a panic was is noted for its thread only: it is caught here, and not by the owner of the run.
         let worker = |number: usize| {
             if let Err(panic) = catch(|| work(number)) {
                 let error = RunError::from(panic);
@@ -139,6 +141,7 @@ impl Crew {
     /// Calls `work` on each of this many threads, with its number. They stay for the next call, which may need fewer.
     #[cfg(not(paceline_shuttle))]
     fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
+        // A leg that needs fewer threads leaves the others idle; one that needs more starts all of them anew.
         let threads = match self.threads.take().filter(|threads| threads.current_num_threads() >= workers) {
             Some(threads) => threads,
             None => rayon_core::ThreadPoolBuilder::new()

@@ -47,6 +47,7 @@ impl Ready {
         let tops = self.lists.iter().enumerate().filter_map(|(home, list)| Some((*list.first()?, home)));
         let ((least, _), mut home) = tops.min()?;
         let limit = least.saturating_add(self.slack);
+        // Nobody waits for a federate within the slack, so the cache decides which of them runs.
         if self.lists[worker].first().is_some_and(|(lvt, _)| *lvt <= limit) {
             home = worker;
         }

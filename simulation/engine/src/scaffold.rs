@@ -49,7 +49,8 @@ pub(crate) struct Scaffold<'a, M: Model, S> {
     pub(crate) partition: &'a Partition,
     pub(crate) until: Time,
     pub(crate) monitor: &'a Monitor,
-    /// More workers than this are never awake at once.
+    /// More workers than this are not woken: those beyond the cores of the process would only take turns on
+    /// them.
     pub(crate) useful: u32,
     pub(crate) state: Apart<Mutex<S>>,
     pub(crate) idle: Arc<Idle>,
@@ -86,7 +87,9 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         self.answers.as_ref().and_then(|answers| answers.take())
     }
 
-    /// Ends the work if somebody has asked for that. Several processes end it together.
+    /// Ends the work if somebody has asked for that. Several processes end it together: each says in a round
+    /// that it was asked, and a leg ends where the round does, so that no process waits for one that has
+    /// left.
     pub(crate) fn obey(&self, state: &mut S) {
         if self.peers.is_none()
             && !state.ending().over
@@ -103,28 +106,31 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         self.idle.wake_all();
     }
 
-    /// Ends the work because of an error, in all processes.
+    /// Ends the work because of an error, in all processes. The outcome of the leg has the error.
     pub(crate) fn fail(&self, error: RunError) {
+        // Before the lock is taken: sending may wait for room.
         self.tell_failure(&error);
         let mut state = lock(&self.state);
         state.ending().error.get_or_insert(error);
         self.end(&mut state, Some(Halt::Stop));
     }
 
-    /// Tells the other processes that this one cannot continue, unless they are the reason.
+    /// Tells the other processes that this one cannot continue, unless they are the reason: then they know,
+    /// or are gone.
     pub(crate) fn tell_failure(&self, error: &RunError) {
         if let Some(peers) = self.peers.filter(|_| !matches!(error, RunError::Peers(_))) {
             peers.tell_failure(&error.to_string());
         }
     }
 
-    /// Ends the work at once, because of an error that the caller of the workers gets.
+    /// Ends the work at once, because of an error that the caller of the workers gets: it is not in the
+    /// outcome.
     pub(crate) fn stop(&self, error: &RunError) {
         self.tell_failure(error);
         self.end(&mut lock(&self.state), Some(Halt::Stop));
     }
 
-    /// Ends the work at once.
+    /// Ends the work at once, where no error is known yet: a panic is on its way, or a worker cannot begin.
     pub(crate) fn abort(&self) {
         if let Some(peers) = self.peers {
             peers.tell_failure("a worker of it could not continue");
@@ -134,6 +140,7 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
 
     /// There is nothing to do for a worker that has just looked at the state.
     pub(crate) fn nothing(&self, state: MutexGuard<'_, S>) -> Turn {
+        // Under the lock: whoever adds work after this look advances the epoch, and the wait ends at once.
         let epoch = self.idle.epoch();
         drop(state);
         if self.peers.is_some_and(Peers::is_pending) {

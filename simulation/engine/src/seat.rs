@@ -30,7 +30,8 @@ impl<F, E, X> Seat<F, E, X> {
         Self { federate: Apart(Mutex::new(federate)), inbox: Apart(Mutex::new(inbox)) }
     }
 
-    /// Puts what is in `events` into the inbox, and an empty list out of `spare` in its place.
+    /// Puts what is in `events` into the inbox, and an empty list out of `spare` in its place: no event is
+    /// copied, and the lock is held for one push.
     pub(crate) fn post(&self, events: &mut Batch<E>, spare: &mut Vec<Batch<E>>) {
         let batch = std::mem::replace(events, spare.pop().unwrap_or_default());
         lock(&self.inbox).batches.push(batch);
@@ -46,7 +47,8 @@ impl<F, E, X> Seat<F, E, X> {
 /// The federates of a run, with the messages that had not reached them yet.
 pub(crate) type Federates<M> = Vec<Federate<M>>;
 
-/// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists.
+/// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists, so that a worker that
+/// receives more than it sends does not keep the lists of all others.
 pub(crate) fn deliver<M: Model>(
     federate: &mut Federate<M>,
     arrived: &mut Vec<Batch<M::Event>>,

@@ -70,6 +70,7 @@ impl Desk {
         let mut looked = Instant::now();
         let mut orders = self.orders();
         let (mut crowd, mut crowd_looked, mut crowd_pause) = (Crowd::default(), looked, CROWD);
+        // For the whole run: a run that has ways to choose from asks for decisions from its start on.
         let decides = orders.decision.is_some();
         loop {
             if let Some(checkpoint) = orders.unpublished.take() {
@@ -80,6 +81,7 @@ impl Desk {
                 orders.publishing = false;
                 if let Err(error) = published {
                     orders.failed = Some(error);
+                    // The owner hears of it at the pause, and not only at the next checkpoint.
                     monitor.pause();
                 }
                 self.changed.notify_all();
@@ -96,6 +98,7 @@ impl Desk {
             }
             if now.duration_since(looked) >= LOOK {
                 looked = now;
+                // A number that was asked for stands: the cores decide only where nobody has.
                 let follows = orders.threads.filter(|_| !monitor.has_wanted());
                 if follows.is_some_and(|threads| threads != cores::available_to(leader)) {
                     monitor.pause();
@@ -113,7 +116,8 @@ impl Desk {
             }
             let most =
                 if decides { LOOK.min((crowd_looked + crowd_pause).duration_since(now)) } else { LOOK };
-            // What is due waits for the run to pause, which changes the orders.
+            // What is due waits for the run to pause, which changes the orders; without a wait this thread
+            // would spin.
             let most = if left.is_zero() { most } else { left.min(most) };
             orders = self.wait(orders, most);
         }
@@ -140,6 +144,8 @@ impl Steward {
         if cfg!(paceline_shuttle) || idle {
             return Ok(steward);
         }
+        // Its affinity is followed: this is the thread that starts the run, mostly the one that `taskset -p`
+        // changes.
         let (monitor, leader) = (monitor.clone(), cores::leader());
         let thread = Builder::new().name("paceline-steward".into());
         let thread = thread
@@ -185,6 +191,7 @@ impl Steward {
     /// Waits until the checkpoint handed over last is on the disk.
     pub(crate) fn settle(&self) -> Result<(), CheckpointError> {
         let mut orders = self.desk.orders();
+        // Both: the thread takes the checkpoint out before it publishes it.
         while orders.publishing || orders.unpublished.is_some() {
             orders = self.desk.wait(orders, LOOK);
         }

@@ -26,7 +26,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Keeps what is in it on cache lines of its own, away from what other workers write.
+/// Keeps what is in it on cache lines of its own, away from what other workers write: 128 bytes, since
+/// processors fetch lines of 64 bytes in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Apart<T>(pub(crate) T);

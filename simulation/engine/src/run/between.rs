@@ -48,6 +48,7 @@ impl<M: Model> Course<M> {
 
     /// Moves LPs between federates, of other processes too, where that is asked for, due in any process, and worth it.
     pub(super) fn look(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
+        // All processes return here or none does: they have compared these settings.
         if self.partition.federates() == 1 || self.balancer.is_none() {
             return Ok(());
         }
@@ -78,6 +79,7 @@ impl<M: Model> Course<M> {
         balancer.bank(&self.federates);
         let part = self.take_part();
         let next = match glance {
+            // The counts are of where LPs are now, and say nothing of where they go.
             Glance::GoBack(before) => {
                 balancer.count_anew();
                 Some(before)

@@ -106,6 +106,7 @@ pub(super) fn build<M: Model>(
     }
     let mut peers = peers::meet(simulation, threads)?;
     let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());
+    // Where the settings name no number, it follows from the threads of all processes.
     let count = if peers.is_some() { federates(simulation, all_threads) } else { count };
     outsiders.check(simulation, count)?;
     let Simulation { model, until, seed, ties, monitor, balance, .. } = simulation;

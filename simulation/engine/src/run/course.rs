@@ -59,7 +59,7 @@ pub(super) struct Course<M: Model> {
     pub(super) balancer: Option<Balancer>,
     pub(super) federates: Federates<M>,
     pub(super) outsiders: Outsiders<M>,
-    /// The sum over all legs.
+    /// Everything before this has happened in this process; outside federates join and leave by it.
     pub(super) reached: Time,
     /// What was committed before the federates were dealt.
     pub(super) past: Past<M::Output>,
@@ -80,6 +80,7 @@ pub(super) struct Course<M: Model> {
 impl<M: Model> Course<M> {
     /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped.
     pub(super) fn run(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
+        // The first call has a leg even if nothing happens in it: a report has at least one.
         if self.sums.legs > 0 && self.lvt() >= until {
             self.come_to(until);
             return Ok(None);
@@ -115,6 +116,9 @@ impl<M: Model> Course<M> {
         self.time = self.time.max(if time == Time::MAX { self.last() } else { time });
     }
 
+    /// The legs of a call. At a pause the order is: threads and way first, since the groups of federates
+    /// follow from both; then what was asked of the steward. All processes ask each other the same in the
+    /// same order.
     fn legs(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
         let Simulation { monitor, leg_events, .. } = simulation;
         self.follow_threads(simulation);
@@ -259,11 +263,13 @@ impl<M: Model> Course<M> {
     /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
     fn regroup(&mut self, simulation: &Simulation<M>) {
         let Simulation { model, speculation, .. } = simulation;
+        // The groups of several processes follow from the threads of all, and nothing changes them.
         if self.peers.is_some() {
             return;
         }
         let mut next = grouped(simulation, &self.dealt, self.way, self.threads);
         let window = self.way.window(model);
+        // As many groups are the same groups, wherever LPs have moved.
         if next.federates() == self.partition.federates() && window == self.settings.window {
             return;
         }
@@ -309,6 +315,7 @@ impl<M: Model> Course<M> {
         simulation: &Simulation<M>,
         published: Result<(), CheckpointError>,
     ) -> Result<(), RunError> {
+        // It was counted when it was handed over.
         if self.sums.overcome(simulation, published)?.is_none() {
             self.sums.checkpoints -= 1;
         }

@@ -108,6 +108,7 @@ impl<M: Model> Course<M> {
         let groups = federates.len() as u32;
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
         for federate in federates {
+            // It is run by another process.
             if federate.members().next().is_none() {
                 continue;
             }
@@ -126,6 +127,7 @@ impl<M: Model> Course<M> {
             loads = std::mem::take(&mut all.loads);
             sums.take(all);
             outputs = peers.join_outputs(outputs)?;
+            // First: it would take it for a loss that the others, which are done as well, are silent.
             drop(pulse);
             peers.transport().close();
         }

@@ -13,7 +13,8 @@ use super::course::Course;
 use crate::monitor::Halt;
 use crate::{Monitor, RunError, SendError, Simulation};
 
-/// How often a run that waits looks whether it is to stop.
+/// How often a run that waits looks whether it is to stop: [`Monitor::stop`] may be called by a signal
+/// handler, and wakes nobody.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// How a run kept up with real time.
@@ -110,6 +111,7 @@ impl<E> Sender<E> {
 pub(super) struct Tie {
     /// Simulated seconds a second.
     factor: f64,
+    /// These two belong together: both advance from here.
     real: Instant,
     simulated: Time,
 }
@@ -158,6 +160,8 @@ impl<M: Model> Course<M> {
         loop {
             self.admit(entrance);
             let next = self.lvt().min(until);
+            // Nothing will ever be due, and no horizon is to be waited for: the run ends, whoever may still
+            // send.
             if next == Time::MAX {
                 return self.run(simulation, until);
             }
@@ -165,6 +169,7 @@ impl<M: Model> Course<M> {
             let in_time = entrance.wait(due, &simulation.monitor);
             self.sums.wall += start.elapsed();
             if simulation.monitor.stopped() {
+                // A leg stops as it always does, checkpoint included; without events there would be none.
                 if self.lvt() < until {
                     return self.run(simulation, until);
                 }
@@ -174,6 +179,7 @@ impl<M: Model> Course<M> {
             if !in_time {
                 continue;
             }
+            // There is no event to be late for.
             if next == until {
                 return self.run(simulation, until);
             }
@@ -181,6 +187,8 @@ impl<M: Model> Course<M> {
             self.lateness.looks += 1;
             self.lateness.most = self.lateness.most.max(late);
             self.lateness.last = late;
+            // All that is due by now in one leg; at least the event that was waited for, however the clock
+            // rounds.
             let bound = tie.present().max(next.saturating_add(Time::TICK)).min(until);
             let halt = self.run(simulation, bound)?;
             if halt.is_some() || bound == until {

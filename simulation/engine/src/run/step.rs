@@ -42,6 +42,7 @@ impl<M: Model> Course<M> {
 
     /// See [`Run::earliest`](crate::Run::earliest).
     pub(super) fn earliest(&self) -> Time {
+        // Nothing has happened at the first instant yet.
         if self.is_new() && self.resumed_events == 0 {
             return self.time;
         }
@@ -61,6 +62,7 @@ impl<M: Model> Course<M> {
     /// Takes in an event from outside.
     pub(super) fn send(&mut self, lp: LpId, at: Time, event: M::Event) {
         let event = Event::from_outside(self.settings.ties, self.past.injected, at, lp, event);
+        // In every process, so that all number events from outside alike.
         self.past.injected += 1;
         self.least = self.least.min(at);
         if self.holds(lp) {
@@ -88,6 +90,7 @@ impl<M: Model> Course<M> {
                 None => least = Some((id, event)),
             }
         }
+        // Federates give their least event out; all but one get it back.
         later.into_iter().for_each(|(id, event)| self.federates[id].receive([event]));
         least
     }
@@ -105,6 +108,7 @@ impl<M: Model> Course<M> {
                 self.come_to(simulation.until);
                 return Ok(None);
             };
+            // One that its LP has cancelled does not count as a step.
             if !self.federates[id].pass_over(&self.partition, &event) {
                 break (id, event);
             }
