@@ -165,8 +165,10 @@ impl<'a, M: Model> Channelled<'a, M> {
         Ok(Ran::Turn(progress == Progress::More, floor))
     }
 
-    /// Counts the events that a federate has made, or used up, and those that it sends. Says whether there are events anywhere, or
-    /// ends the leg: no promise is needed any more. Where there are other processes, they decide that together.
+    /// Counts the events that a federate has made, or used up (`kept`, which may be negative), and those that
+    /// it sends. Says whether there are events anywhere, or ends the leg: no promise is needed any more.
+    /// Where there are other processes, they decide that together; what goes to them is counted by the
+    /// receiver.
     fn lives_on(&self, kept: i64, desk: &Desk<M::Event>) -> bool {
         let here = |to: &u32| self.shared.elsewhere(*to).is_none();
         let sent: usize = desk.outbox.filled().filter(here).map(|to| desk.outbox.to(to).len()).sum();
@@ -226,6 +228,7 @@ impl<'a, M: Model> Channelled<'a, M> {
         if !events.is_empty() {
             batches.push(events);
         }
+        // Only a channel that had the least promise can raise the bound.
         let known = mail.clocks[slot as usize];
         mail.clocks[slot as usize] = clock.max(known);
         if known == mail.least && clock > known {
@@ -256,6 +259,7 @@ impl<'a, M: Model> Channelled<'a, M> {
                 state.outside -= u32::from(outside);
                 state.lvts[id as usize] = floor;
                 let again = std::mem::replace(&mut state.status[id as usize], Status::Idle) == Status::Again;
+                // `lives_on` may have found that no event is left, without waking anybody.
                 if state.ending.over {
                     return self.shared.end(&mut state, None);
                 }
@@ -278,7 +282,8 @@ impl<'a, M: Model> Channelled<'a, M> {
         if let Some(peers) = self.shared.peers {
             desk.looked_ns = peers.send_due(desk.looked_ns);
         }
-        // One federate is for this worker; at the end everybody is to see that it is over.
+        // One federate is for this worker; at the end everybody is to see that it is over, and where there
+        // are other processes, one of them has to contribute.
         if over {
             self.shared.idle.wake_all()
         } else {

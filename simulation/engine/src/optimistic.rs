@@ -30,10 +30,10 @@ use state::{Elsewhere, Stand, State};
 const PATIENCE: u32 = 500;
 #[cfg(paceline_shuttle)]
 const PATIENCE: u32 = 2;
-/// A worker reports this part of its share of the federates together, but not more than so many.
+/// A worker reports its share of the federates in so many parts, but at most this many federates together.
 const PER_REPORT: usize = 3;
 const MOST_TOGETHER: usize = 32;
-/// Lists of mail that a worker keeps for reuse.
+/// Lists of mail that a worker keeps for reuse; more would keep memory of a burst.
 const SPARE: usize = 64;
 
 type Member<M> = Occupant<Warp<M>, M>;
@@ -63,6 +63,7 @@ pub(crate) struct Desk<E> {
     /// Federates that have run and are not reported yet.
     stands: Vec<(u32, Stand)>,
     chaos: Option<Chaos>,
+    /// Looks that are left before it takes a federate that would rather wait; see [`PATIENCE`].
     patience: u32,
     recorder: Recorder,
     lvt: WorkerLvt,
@@ -159,6 +160,8 @@ impl<'a, M: Model> Optimistic<'a, M> {
         }
         let mut stands = std::mem::take(&mut desk.stands);
         let mut state = lock(&self.shared.state);
+        // The first report takes along what all have sent: it counts with the receivers before any floor
+        // rises.
         for (id, stand) in stands.drain(..) {
             self.report(&mut state, id, stand, desk);
         }
@@ -168,6 +171,7 @@ impl<'a, M: Model> Optimistic<'a, M> {
         let (taken, may_take) = (state.taken - state.outside, state.gvt.may_take());
         drop(state);
         desk.stands = stands;
+        // While a synchronous round gathers all federates, nobody could take one.
         if may_take {
             // One federate is for this worker.
             self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(taken + 1)));
@@ -234,6 +238,7 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
             return Turn::Worked;
         }
         let open = !state.ending.over && state.gvt.may_take();
+        // A synchronous round, or the end, waits for what this worker has not reported.
         if !open && !desk.stands.is_empty() {
             drop(state);
             self.hand_over(desk);
@@ -273,6 +278,7 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
                 return Turn::Worked;
             }
             let others = self.ahead_outside || self.shared.peers.is_some();
+            // The federate at GVT never waits, unless what holds GVT is in another process or outside.
             assert!(state.taken > 0 || others, "somebody can always go on");
             desk.patience = PATIENCE;
             return self.shared.nothing_after_sending(state);

@@ -74,6 +74,7 @@ impl Bounds {
 pub(crate) struct State {
     bounds: Bounds,
     ready: Ready,
+    /// By federate; the invariants of the module say what.
     next: Vec<Time>,
     unfinished: usize,
     /// Of several the earliest.
@@ -117,7 +118,9 @@ pub(crate) struct Desk<E> {
 }
 
 impl<E> Desk<E> {
-    /// A federate that an outside one sent a message to for a time before its bound, though the declared channels exclude that.
+    /// A federate that an outside one sent a message to for a time before its bound, though the declared
+    /// channels exclude that. Under a common bound there is none: what keeps the lookahead, which the proxy
+    /// has checked, is beyond it.
     fn early(&self) -> Option<u32> {
         if self.bounds.is_empty() {
             return None;
@@ -149,6 +152,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
             seats: occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect(),
         };
+        // Opens the first window: before it, all federates are through with none.
         board.close(&mut lock(&board.shared.state));
         board
     }
@@ -230,6 +234,7 @@ impl<'a, M: Model> Windowed<'a, M> {
     /// Takes in an answer of an outside federate. Says whether there was one.
     fn hear(&self, desk: &mut Desk<M::Event>) -> bool {
         let Some((id, answer)) = self.shared.answer() else { return false };
+        // Bounds are copied here, since the state is not locked while a seat is.
         self.look_at_bounds(&lock(&self.shared.state), desk);
         let mut seated = lock(&self.seats[id as usize].federate);
         let proxy = seated.proxy().expect("whoever answers is outside");
@@ -271,6 +276,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             state.trouble = Some(trouble.clone());
         }
         self.shared.end(&mut state, Some(Halt::Stop));
+        // Telling the others may wait for room.
         drop(state);
         self.shared.tell_failure(&trouble.into());
     }
@@ -356,6 +362,7 @@ impl<'a, M: Model> Board<'a> for Windowed<'a, M> {
             self.run(federate, bound, desk);
             return Turn::Worked;
         }
+        // Before the worker may leave: at a pause no message stays on a desk.
         if !desk.outbox.is_empty() || !desk.through.is_empty() {
             drop(state);
             self.hand_over(desk);

@@ -28,6 +28,7 @@ impl<M: Model> Channelled<'_, M> {
                 Delivery::Events { events, .. } | Delivery::Promise { events, .. } => events.len() as i64,
                 _ => 0,
             };
+            // Before they are in an inbox: a federate that uses them up must not make the count zero.
             self.alive.fetch_add(alive, Ordering::SeqCst);
             self.deliver(delivery, &mut desk.touched)?;
             let mut state = lock(&self.shared.state);
@@ -130,6 +131,7 @@ impl<M: Model> Channelled<'_, M> {
         let events = counts.events_are_even();
         let passive = all.passive && events && counts.others_are_even();
         let empty = all.empty && events;
+        // Without events, promises may go on for ever; they need not stand still for the leg to be over.
         let same = |then: Counts| then.events == counts.events && (empty || then.others == counts.others);
         let over = (passive || empty) && state.quiet.calm.is_some_and(same);
         state.quiet.calm = (passive || empty).then_some(counts);

@@ -42,8 +42,9 @@ pub(super) struct Quiet {
 pub(crate) struct State {
     pub(super) ready: Ready,
     pub(super) status: Vec<Status>,
-    /// No federate will run anything before this.
+    /// By federate: it will run nothing before this. [`Time::MAX`] for those of other processes.
     pub(super) lvts: Vec<Time>,
+    /// Federates that workers hold, or that are outside and were asked.
     pub(super) running: u32,
     /// Of those that are running, the federates that are outside.
     pub(super) outside: u32,

@@ -37,6 +37,7 @@ impl<M: Model> Optimistic<'_, M> {
             }
             return outcome;
         }
+        // No worker holds a federate any more, so that the first call ends a round.
         while !state.gvt.open_round() {}
         let gvt = state.gvt.value().min(until);
         // The first time what is under way, the second time what rolling back has cancelled.

@@ -12,7 +12,7 @@ use crate::monitor::Halt;
 use crate::ready::Ready;
 use crate::scaffold::{Ending, Ends};
 
-/// Reports of each federate between two rounds of a synchronous GVT, on average.
+/// Reports of each federate between two rounds of a synchronous GVT, on average: a round stops all workers.
 const REPORTS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,7 @@ pub(crate) struct State {
     pub(super) trouble: Option<Box<Trouble>>,
     /// Simulated time from GVT to the front, added up over rounds.
     pub(super) lag_ticks: u128,
+    /// The farthest that any federate has been.
     front: Time,
     /// Reports since the latest round of GVT.
     reports: usize,
@@ -72,8 +73,11 @@ pub(super) struct Elsewhere {
 /// What a worker reports of a federate.
 pub(super) struct Stand {
     pub(super) turn: WarpTurn,
+    /// It will run nothing before this, what is in its inbox apart.
     pub(super) floor: Time,
+    /// At which GVT it can go on.
     pub(super) wants: Wants,
+    /// It has run nothing at or after this; zero for those outside, which advance by themselves.
     pub(super) front: Time,
     pub(super) effort: Effort,
 }
@@ -275,6 +279,7 @@ impl State {
             }
             Status::Waiting { wants, ahead, again } if again.is_none_or(|known| floor < known) => {
                 self.stop_waiting(to);
+                // New work at or after its front is for a turn as any other; before it, events are run again.
                 if floor >= self.fronts[to as usize] {
                     return self.set_ready(to);
                 }

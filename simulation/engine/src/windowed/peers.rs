@@ -33,6 +33,7 @@ impl<M: Model> Windowed<'_, M> {
         let differs = matches!(state.bounds, Bounds::ByDistance(_));
         let known = (0..).zip(state.next.iter().copied()).filter(|(_, next)| differs && *next < Time::MAX);
         let next = known.collect();
+        // What was sent counts in this contribution; from now on the receiver counts it.
         for (federate, sent) in (0..).zip(&mut state.next) {
             if !peers.owns(federate) {
                 *sent = Time::MAX;
@@ -44,6 +45,7 @@ impl<M: Model> Windowed<'_, M> {
     /// Opens the next window, or ends the leg, if all processes are through with this one. Says for how many workers there is work.
     fn try_open(&self, state: &mut State, peers: &Peers<M>) -> u32 {
         let Some(all) = peers.complete() else { return 0 };
+        // A run that is over ends as such, even where somebody has asked for a pause.
         if all.halt.is_some() && all.least < self.shared.until {
             self.shared.end(state, all.halt);
             return 0;
@@ -88,6 +90,7 @@ impl<M: Model> Windowed<'_, M> {
             Ok(false) => false,
             Ok(true) => {
                 let mut state = lock(&self.shared.state);
+                // Without a contribution of this process no round can be complete.
                 if state.ending.over || !peers.has_contributed() {
                     return true;
                 }
