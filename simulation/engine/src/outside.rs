@@ -120,6 +120,7 @@ pub struct Outside<M: Model> {
 impl<M: Model> Outside<M> {
     /// `runner` takes part from the beginning to the end, and may take as long as it likes to answer.
     pub fn new(runner: impl OutsideFederate<M> + 'static) -> Self {
+        // What a model does is in its events; of any other nothing is known before it says so.
         let next = if runner.runs_model() { Time::MAX } else { Time::ZERO };
         Self {
             runner: Box::new(runner),

@@ -28,7 +28,8 @@ pub(crate) use exchange::call_back;
 use super::OutsideErrorKind;
 use crate::sync::{Mutex, lock};
 
-/// Hand-overs that a federate has not said to have taken in, at most; those that end a stretch apart.
+/// Hand-overs that a federate has not said to have taken in, at most; those that end a stretch apart. One
+/// that is slow gets fewer and larger ones.
 const MOST_UNDER_WAY: usize = 8;
 
 /// What an outside federate that runs ahead is handed, see [`super::OutsideFederate::run_ahead`].

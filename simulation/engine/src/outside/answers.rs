@@ -97,6 +97,7 @@ impl<M: Model> Answers<M> {
             }
             list.answers.push_back((federate, answer));
         }
+        // The owner of the run, who waits at the end of a leg, or a worker.
         self.changed.notify_all();
         self.idle.wake(1);
     }
@@ -128,6 +129,7 @@ impl<M: Model> Answers<M> {
             let late = list.deadlines.extract_if(.., |(_, due)| *due <= now).map(|(federate, _)| federate);
             let late: Vec<u32> = late.collect();
             if !late.is_empty() {
+                // `push` takes the list.
                 drop(list);
                 late.into_iter().for_each(|federate| self.push(federate, Answer::Late));
                 list = lock(&self.list);

@@ -189,6 +189,7 @@ pub(crate) fn recall<M: Model>(proxies: &mut [&mut Proxy<M>], answers: &Answers<
     }
     while !awaited.is_empty() {
         let (id, answer) = answers.wait();
+        // One that was dropped, or is back, may still say something.
         let Some(proxy) = proxies.iter_mut().find(|proxy| proxy.id() == id && awaited.contains(&id)) else {
             continue;
         };
@@ -278,6 +279,7 @@ pub(crate) fn timed<M: Model, R>(
 fn keep_time<M: Model, R>(answers: &Answers<M>, work: impl FnOnce() -> R) -> R {
     thread::scope(|scope| {
         scope.spawn(|| answers.keep_time());
+        // Closed before the scope waits for the thread, which ends only then.
         let _close = Close(answers);
         work()
     })

@@ -206,6 +206,7 @@ impl<M: Model> Proxy<M> {
         }
         let events: Vec<_> = std::iter::from_fn(|| self.pop(bound)).collect();
         let floor = events.first().map_or(Time::MAX, Event::time).min(self.next);
+        // All that waited before the bound had been taken back.
         if floor >= bound {
             return Asked::No;
         }
@@ -255,7 +256,7 @@ impl<M: Model> Proxy<M> {
                 self.floor = self.floor.max(time.min(bound));
                 Ok(Some(Heard::Promise(self.floor)))
             }
-            // It may cross the answer itself on the way.
+            // It may cross the answer itself on the way: a deadline passes while an answer is being taken in.
             (Answer::Promise(_) | Answer::Late, None) => Ok(None),
             (Answer::Done { .. } | Answer::Ended(_) | Answer::Stands, _) => wrong(OutsideErrorKind::NotAsked),
             (Answer::Failed(failure), _) => Err(self.failed(failure)),
@@ -310,6 +311,7 @@ impl<M: Model> Proxy<M> {
             return Some(OutsideErrorKind::ForeignSender { from });
         }
         let own = self.stand_in.holds(to, partition);
+        // To its own LPs it may send within the lookahead, but not into what it has said to be done with.
         let earliest = if own { bound } else { self.floor.saturating_add(self.lookahead) };
         (at < earliest).then_some(OutsideErrorKind::TooEarly { from, to, at, earliest })
     }

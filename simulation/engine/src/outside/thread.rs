@@ -242,6 +242,7 @@ impl<M: Model> Worker<M> {
         for _ in 0..rng.below(3) {
             thread::yield_now();
         }
+        // What was sent goes with the answer, and may be for earlier than a promise would allow.
         if rng.chance(0.5) && sent.is_empty() {
             door.promise(lvt);
         }

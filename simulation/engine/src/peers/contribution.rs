@@ -10,9 +10,9 @@ use crate::monitor::Halt;
 /// Messages sent to other processes and received from them, since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    /// Events.
+    /// Events: sent, received.
     pub(crate) events: (u64, u64),
-    /// Promises and requests.
+    /// Promises and requests: sent, received.
     pub(crate) others: (u64, u64),
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct Contribution {
     /// Under null messages: it has no events.
     pub(crate) empty: bool,
     pub(crate) counts: Counts,
-    /// By process, in the order of ranks: how many messages have been sent to it since the last contribution.
+    /// By process, in the order of ranks, those with none left out: how many messages have been sent to it
+    /// since the last contribution.
     pub(crate) sent: Vec<(u32, u64)>,
     /// By process, in the order of ranks: whatever else the owners of the run have to agree on, in the postcard format.
     pub(crate) extra: Vec<(u32, Vec<u8>)>,

@@ -2,8 +2,10 @@
 //! here sits in: what is sent to it goes to its process ([`send`](self::send)), and what comes from there is delivered into the
 //! inboxes of the seats here. No process waits in a round: whoever is free takes in what arrives ([`rounds`](self::rounds)).
 //!
-//! Invariants: from one process to another everything arrives in the order in which it was sent; messages are handled by one thread
-//! at a time, in their order; between two legs nothing is under way.
+//! Invariants: from one process to another everything arrives in the order in which it was sent; messages are
+//! handled by one thread at a time, in their order; between two legs nothing is under way. Lock order:
+//! `handling`, the state of a board, `outgoing`, `arrived`, `partition`; `rounds` alone, below the state of a
+//! board.
 
 mod agree;
 mod codec;
@@ -44,7 +46,8 @@ use super::{Contribution, Counts, Delivery, Joined, Misfit, Settled};
 use crate::RunError;
 use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};
 
-/// How long the owner of a run sleeps at most before it looks again for what has arrived.
+/// How long the owner of a run sleeps at most before it looks again for what has arrived; an arrival wakes it
+/// earlier.
 const NAP: Duration = Duration::from_millis(100);
 
 /// What has arrived from a process.
@@ -134,6 +137,7 @@ impl<M: Model> Peers<M> {
             others: Tally::default(),
             transport,
             codec,
+            // Until `assign`; no message names a federate before it.
             partition: Mutex::new(Partition::runs(0, 1)),
             owners: Vec::new(),
             threads_before: 0,
@@ -203,6 +207,7 @@ impl<M: Model> Peers<M> {
     fn drain(&self) {
         let mut arrived = lock(&self.arrived);
         let Arrived { messages, partial, frames, rounds, error, .. } = &mut *arrived;
+        // What comes after the first error is of no use, and its sender may not be trusted.
         if error.is_some() {
             return;
         }
@@ -296,6 +301,8 @@ impl<M: Model> Peers<M> {
             Delivery::Mail { .. } | Delivery::Bundle { .. } => (0, 0),
         };
         handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
+        // After it was handled: the round may be complete by this, and what it brings is in its inbox by
+        // then.
         lock(&self.rounds).received(round, count);
         self.events.received.fetch_add(events, Ordering::SeqCst);
         self.others.received.fetch_add(others, Ordering::SeqCst);

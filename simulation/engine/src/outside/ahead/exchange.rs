@@ -84,6 +84,7 @@ impl<M: Model> Proxy<M> {
         if news && ahead.under_way.len() < MOST_UNDER_WAY {
             let far = gvt.saturating_add(wide.max(self.lookahead)).min(until);
             ahead.allowed = ahead.allowed.max(far);
+            // It hears of GVT twice in a stride.
             ahead.step = Time::ticks((width.as_ticks() / 2).max(1));
             let owed = ahead.handed > 0 && ahead.owes();
             let handed = ahead.hand_over(gvt, Permit::Run { until, ahead: wide, width }, Time::MAX);
@@ -100,6 +101,7 @@ impl<M: Model> Proxy<M> {
     fn call_back(&mut self, gvt: Time) {
         let federate = self.id();
         let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return };
+        // It owes nothing by its floor any more, only by what is under way.
         ahead.until = Time::ZERO;
         let handed = ahead.hand_over(gvt, Permit::Retreat, gvt);
         self.answers.met(federate);

@@ -56,6 +56,7 @@ impl<M: Model> Peers<M> {
     pub(super) fn look_for_missing(&self) {
         let arrived = lock(&self.arrived);
         let round = self.others_of(self.rank()).map(|rank| arrived.rounds[rank as usize]).min();
+        // What waits to be handled has not been counted as received.
         let is_handled = arrived.messages.is_empty();
         drop(arrived);
         let missing = round.filter(|_| is_handled).map_or(0, |round| lock(&self.rounds).missing(round));
@@ -92,6 +93,7 @@ impl<M: Model> Peers<M> {
         loop {
             if let Some(all) = self.complete() {
                 let messages = &mut lock(&self.arrived).messages;
+                // They were taken out first, so they go back in front, in their order.
                 later.into_iter().rev().for_each(|message| messages.push_front(message));
                 return Ok(all);
             }

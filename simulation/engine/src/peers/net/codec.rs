@@ -29,7 +29,7 @@ const FAILED: u8 = 8;
 const ANTI: u8 = 9;
 const BUNDLE: u8 = 10;
 const ALIVE: u8 = 11;
-/// The most bytes of a message.
+/// The most bytes of a message, 4 GiB: one that never ends is an error, and not a list that grows for ever.
 const LONGEST_MESSAGE: usize = u32::MAX as usize;
 /// The kind is in these bits, above them the round modulo [`COLOURS`].
 const KIND_BITS: u32 = 4;
@@ -210,6 +210,7 @@ impl<M: Model> Codec<M> {
             UP => return said(Saying::Up(postcard::from_bytes(content).map_err(damaged)?)),
             DOWN => return said(Saying::Down(postcard::from_bytes(content).map_err(damaged)?)),
             ASK => return said(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?)),
+            // Of any content: whoever asked for it reads and checks it.
             BUNDLE => return Ok(Some(Message::Bundle(content.to_vec(), round))),
             FAILED => return Ok(Some(Message::Failed(String::from_utf8_lossy(content).into_owned()))),
             _ => {}

@@ -179,7 +179,7 @@ pub(crate) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result
         let part = |list: &'_ [(String, String)], place: usize| list.get(place).unwrap_or(&none).clone();
         let parts = (0..longest).map(|place| (part(&own.equal, place), part(&other.equal, place)));
         if let Some(((what, ours), (_, theirs))) = parts.into_iter().find(|(ours, theirs)| ours != theirs) {
-            // The others find the same.
+            // The others find the same: each ends with an error of its own, and none is lost.
             transport.close();
             return Err(PeersError::new(rank, PeersErrorKind::Differs { what, theirs, ours }).into());
         }

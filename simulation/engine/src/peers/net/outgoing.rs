@@ -26,7 +26,7 @@ pub(super) struct Outgoing {
     singly: bool,
     /// The message that is being added.
     record: Vec<u8>,
-    /// The round in which messages are sent now, and how many have been.
+    /// The round in which messages are sent now, and how many have been, those that wait included.
     round: u64,
     sent: u64,
     /// The messages of this round that wait and can be cancelled, each with its time.
@@ -83,6 +83,7 @@ impl Outgoing {
             }
             Err(AddError::Full) => panic!("an empty frame has room for a record that is not too long"),
         };
+        // Only for its size: what is due by time goes where a worker looks for it (`Peers::send_due`).
         if self.gather.due(now_ns) == Some(Reason::Size) {
             self.send_off(Reason::Size, send)?;
             return Ok(None);
@@ -99,6 +100,7 @@ impl Outgoing {
     pub(super) fn cancel(&mut self, time: Time) -> bool {
         let is_it =
             |(at, ticket): &(Time, Ticket)| *at == time && self.gather.get(*ticket) == Some(&self.record[..]);
+        // From the end: what is cancelled was mostly sent a short while ago.
         let Some(place) = self.cancellable.iter().rposition(is_it) else { return false };
         let (_, ticket) = self.cancellable.remove(place);
         self.sent -= 1;

@@ -8,7 +8,8 @@ pub(super) fn owners(federates: u32, threads: &[u32]) -> Vec<u32> {
     for (rank, own) in (1..).zip(threads) {
         sum += u64::from(*own);
         let share = (sum * u64::from(federates)).div_ceil(total) as u32;
-        // One is for this process at least, and for each behind it.
+        // One is for this process at least, and for each behind it. `assign` has refused fewer federates than
+        // processes.
         let behind = threads.len() as u32 - rank;
         end = share.clamp(end + 1, federates.saturating_sub(behind).max(end + 1));
         ends.push(end);

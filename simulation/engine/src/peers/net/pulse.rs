@@ -18,7 +18,8 @@ use paceline_transport::PeerErrorKind;
 use super::{Peers, PeersError, PeersErrorKind};
 use crate::RunError;
 
-/// Signs of life in the time after which a silent process is lost.
+/// Signs of life in the time after which a silent process is lost: one or two may be late on a machine with
+/// much to do.
 const SIGNS: u32 = 4;
 
 /// Another process of the run gives no sign of life, or does again.
@@ -90,6 +91,7 @@ fn beat<M: Model>(
         drop(is_over);
         peers.give_sign();
         peers.drain();
+        // Whoever handles messages at this moment will look again, as will this thread.
         if let Ok(_handling) = peers.handling.try_lock() {
             peers.look_for_missing();
         }
@@ -143,6 +145,7 @@ impl<M: Model> Peers<M> {
     /// Lets the others know that this process is there, unless it is sending them something anyway.
     fn give_sign(&self) {
         for rank in self.others_of(self.rank()) {
+            // Whoever has it is sending something, which is a sign of life too.
             let Ok(mut outgoing) = self.outgoing[rank as usize].try_lock() else { continue };
             if let Err(error) = outgoing.give_sign(self.now_ns(), |frame| self.transport.send(rank, frame)) {
                 self.note(error.into());

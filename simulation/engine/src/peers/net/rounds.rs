@@ -21,10 +21,12 @@ mod test;
 
 use super::Contribution;
 
-/// The most processes directly below one.
+/// The most processes directly below one: two levels for 33 processes, three for 1,057.
 const FAN_OUT: u32 = 32;
 
-/// Rounds that messages can be of at the same time in one process, and one more: round numbers go with messages modulo this.
+/// Rounds that messages can be of at the same time in one process, and one more: round numbers go with
+/// messages modulo this. While messages of the open round are missing, others come of the next one, and of
+/// the one after it, from a process that has completed the open one and contributed to the next.
 pub(super) const COLOURS: usize = 4;
 
 /// What a process says to a neighbour in the tree.
@@ -175,6 +177,7 @@ impl Rounds {
         if self.received[colour] < expected {
             return None;
         }
+        // The colour is free for the round `COLOURS` later.
         self.received[colour] = 0;
         self.open += 1;
         self.result.take()

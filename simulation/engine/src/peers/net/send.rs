@@ -14,7 +14,8 @@ use super::outgoing::Outgoing;
 use super::{Peers, PeersError, PeersErrorKind, codec};
 use crate::sync::{Ordering, lock, thread};
 
-/// Tries to hand over a frame without a pause, and the longest pause after them.
+/// Tries to hand over a frame with a yield between them, and the longest pause after those: pauses grow by 1
+/// µs a try.
 const TRIES: u32 = 64;
 const LONGEST_PAUSE: Duration = Duration::from_micros(200);
 
@@ -32,6 +33,8 @@ impl<M: Model> Peers<M> {
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
         let rank = self.owners[to as usize];
         let mut outgoing = lock(&self.outgoing[rank as usize]);
+        // In windows the receiver can use them only once the round is complete, and what completes it wakes
+        // it.
         let post = Post { rank, now_ns: self.now_ns(), wakes: false };
         let most = if outgoing.singly() { 1 } else { usize::MAX };
         for events in events.chunks(most) {
@@ -194,6 +197,7 @@ impl<M: Model> Peers<M> {
             if handed == Handed::Over {
                 return Ok(handed);
             }
+            // The receiver may wait for room as well, for frames to this process.
             self.drain();
             if lock(&self.arrived).error.is_some() {
                 return Ok(Handed::Over);
