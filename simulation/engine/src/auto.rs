@@ -133,7 +133,8 @@ struct Trial {
     again: bool,
 }
 
-/// Chooses.
+/// Chooses ways: holds what each has come to, and when the next decision is due. Times are real time, without
+/// what passes between the calls of the owner.
 #[derive(Debug)]
 pub(crate) struct Auto {
     ways: Vec<Tried>,
@@ -182,6 +183,7 @@ impl Auto {
         if open {
             ways.push((Protocol::Sequential, None));
         }
+        // On one thread running ahead only costs, unless the run is asked for it, or a test draws it.
         if !open || threads > 1 || draws.is_some() {
             let fixed = groups.is_some() || threads == 1 && draws.is_none();
             ways.push((warp, Some(1)));
@@ -193,6 +195,7 @@ impl Auto {
         if waits && threads > 1 && groups.is_none() {
             ways.push((if open { Protocol::Window } else { warp }, None));
         }
+        // Without trials the run keeps the best guess.
         if open && !*trials {
             ways.truncate(1);
         }
@@ -227,6 +230,7 @@ impl Auto {
             last: Stretch::default(),
             threads,
             interval: first,
+            // A glance may have the LPs dealt anew: not before the run is as long as that takes.
             due: if glance { GLANCE.max(dealing).min(first) } else { first },
             calm: Duration::ZERO,
             crowded: false,
@@ -261,6 +265,7 @@ impl Auto {
     /// Dealing the LPs anew has taken so long: a stretch is so much longer.
     pub(crate) fn dealt(&mut self, dealing: Duration) {
         self.dealt += dealing;
+        // The stretch of a trial begins once the LPs are dealt.
         if self.trial.is_some() {
             self.due += dealing;
         }
@@ -287,6 +292,7 @@ impl Auto {
         }
         if std::mem::take(&mut self.glance) {
             self.glance();
+            // The first trial comes when it would have come without a glance.
             self.due = self.interval.max(run);
             return;
         }
@@ -341,6 +347,7 @@ impl Auto {
         let better = rate(best) > rate(ways[0]) * BETTER;
         let present = if better { best } else { ways[0] };
         ways.retain(|way| rate(*way) >= rate(best) * NEAR);
+        // A second time decides, however close they are.
         if ways.len() > 1 && !again {
             self.trial = Some(Trial { ways, tried: 0, again: true });
             return;

@@ -1,9 +1,10 @@
 //! LPs move between federates at the pauses of a run.
 //!
-//! A federate's load is the time that its events take: turns of its LPs are timed. A look is cheap where loads are even;
-//! otherwise the federates are taken apart, the LPs measured ([`Activity`]), and dealt anew where [`improve`] promises at
-//! least [`LEAST_GAIN`]. What messages between federates and rollbacks cost differs from model to model: every move is a
-//! trial, which the next look ends. If the run has not become faster, all LPs go back to where they were.
+//! A federate's load is the time that its events take: turns of its LPs are timed. A look is cheap where
+//! loads are even; otherwise the federates are taken apart, the LPs measured ([`Activity`]), and dealt anew
+//! where [`improve`] promises at least [`LEAST_GAIN`]. What messages between federates and rollbacks cost
+//! differs from model to model: under [`Balance::Load`] every move is a trial, which the next look ends. If
+//! the run has not become faster, all LPs go back to where they were.
 //!
 //! Where a run has several processes, each says how its federates stand ([`Standing`]), and what its LPs have done ([`Measured`]); all
 //! decide on what all have said.
@@ -192,11 +193,13 @@ impl Balancer {
         let rate = |standing: &Standing| standing.fresh as f64 / (standing.fresh_ns.max(1) as f64 / 1e9);
         self.rate = all.iter().map(rate).sum();
         self.came_to.looks += 1;
+        // Even loads say nothing of messages: LPs are measured at every look. No move is judged here.
         if self.shuffle.is_some() || self.balance == Balance::LoadAndCommunication {
             return Glance::Uneven;
         }
         if let Some(trial) = self.trial.take() {
             if self.rate < trial.rate * (1.0 + LEAST_FASTER) {
+                // `stood_still` limits it to LAST_LOOK; ten doublings go beyond that and do not overflow.
                 self.pause = FIRST_LOOK * (REST_AFTER_FAILURE << self.failures.min(10));
                 self.failures += 1;
                 self.came_to.undone += 1;
@@ -260,6 +263,7 @@ impl Balancer {
         let ((span_before, shares_before), (span_after, shares)) = (measure(&owner), measure(&better));
         // The thread with the most to do has taken all of the time.
         let before_ns = standings.iter().map(|own| own.measured_ns).max().unwrap_or(0).max(1) as f64;
+        // Taken as one message an event, and as many for each thread.
         let messages = done.iter().sum::<u64>() as f64 / crews.threads() as f64;
         let more_ns = REMOTE_NS * (shares.remote - shares_before.remote)
             + APART_NS * (shares.apart - shares_before.apart);

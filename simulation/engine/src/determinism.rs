@@ -28,7 +28,7 @@ use watched::Watched;
 
 /// Events that are compared unless said otherwise.
 const EVENTS: u64 = 10_000_000;
-/// Events between two looks at the monitor.
+/// Events between two looks at the monitor, and the least between two looks at all states.
 const BATCH: u64 = 1 << 12;
 
 /// How two models are compared.

@@ -5,9 +5,11 @@
 use paceline_kernel::{Cost, Federate, Model, Partition, Sample, span};
 use serde::{Deserialize, Serialize};
 
-/// What counts as the cost of an event where none was timed.
+/// What counts as the cost of an event where none was timed: then all events cost the same, and loads are
+/// counts.
 const UNTIMED_NS: u64 = 1;
-/// No count that a process says is larger.
+/// No count that a process says is larger, so that sums over thousands of federates fit in 64 bits. In
+/// nanoseconds it is 13 days.
 const COUNT_MAX: u64 = 1 << 50;
 
 /// The federates of a process.

@@ -31,6 +31,7 @@ impl CheckpointFile {
         let (opening, rest) = content.split_at(OPENING_BYTES);
         let (inner, checksum) = rest.split_at(rest.len() - CHECKSUM_BYTES);
         let mut hasher = Xxh3::new();
+        // In this order: whoever writes knows the opening last.
         hasher.update(inner);
         hasher.update(opening);
         if u64::from_le_bytes(piece(checksum, 0)) != hasher.digest() {

@@ -16,7 +16,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 
-/// Bytes that are hashed and written at once.
+/// Bytes that are hashed and written at once: few calls of the system, and what is hashed is still in the
+/// cache.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that can be serialized.

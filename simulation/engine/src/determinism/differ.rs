@@ -17,7 +17,8 @@ use paceline_kernel::{
 use super::watched::Watched;
 use super::{Comparison, Difference, Different, Moment};
 
-/// All of so many first events are compared by `Debug` too, and then one in [`SAMPLE`].
+/// All of so many first events are compared by `Debug` too, and then one in [`SAMPLE`]: showing a state costs
+/// far more than hashing it.
 const THOROUGH: u64 = 1 << 16;
 const SAMPLE: u64 = 64;
 /// In place of an entry of a list that has ended.
