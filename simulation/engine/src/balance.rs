@@ -207,7 +207,8 @@ impl Balancer {
             }
             self.failures = 0;
         }
-        let federates = joined(all.iter().flat_map(|own| own.federates.iter().copied()), |own| own.id);
+        let federates =
+            joined(all.iter().flat_map(|standing| standing.federates.iter().copied()), |lately| lately.id);
         let loads = costed(&federates);
         let (now, sum) = (crews.span(&loads), loads.iter().sum::<u64>());
         if share_saved(now, sum.div_ceil(crews.threads())) < LEAST_GAIN {
@@ -240,9 +241,9 @@ impl Balancer {
         crews: &Crews,
     ) -> Option<Plan> {
         let (owner, federates) = (partition.owners(), partition.federates());
-        let done = joined(all.iter().flat_map(|own| own.done.iter().copied()), |(id, _)| *id);
+        let done = joined(all.iter().flat_map(|measured| measured.done.iter().copied()), |(id, _)| *id);
         let done: Vec<u64> = done.into_iter().map(|(_, events)| events).collect();
-        let samples: Vec<_> = all.into_iter().map(|own| own.sample).collect();
+        let samples: Vec<_> = all.into_iter().map(|measured| measured.sample).collect();
         self.activity.look(&samples, partition, &done);
         let activity = &self.activity;
         let (loads, edges) = (activity.loads(), activity.edges());
@@ -262,7 +263,8 @@ impl Balancer {
         };
         let ((span_before, shares_before), (span_after, shares)) = (measure(&owner), measure(&better));
         // The thread with the most to do has taken all of the time.
-        let before_ns = standings.iter().map(|own| own.measured_ns).max().unwrap_or(0).max(1) as f64;
+        let before_ns =
+            standings.iter().map(|standing| standing.measured_ns).max().unwrap_or(0).max(1) as f64;
         // Taken as one message an event, and as many for each thread.
         let messages = done.iter().sum::<u64>() as f64 / crews.threads() as f64;
         let more_ns = REMOTE_NS * (shares.remote - shares_before.remote)

@@ -82,9 +82,9 @@ mod test {
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_thread_has_waited_is_read() {
-        let own = cores::waited(cores::leader());
+        let waited = cores::waited(cores::leader());
         let counted = std::path::Path::new("/proc/self/task").exists()
             && std::fs::read_to_string("/proc/self/schedstat").is_ok();
-        assert_eq!(own.is_some(), counted);
+        assert_eq!(waited.is_some(), counted);
     }
 }

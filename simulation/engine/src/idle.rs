@@ -68,7 +68,7 @@ pub(crate) struct Idle {
 
 impl Idle {
     pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>) -> Self {
-        let crowded = transport.as_ref().is_some_and(|own| own.ranks() > cores::available());
+        let crowded = transport.as_ref().is_some_and(|transport| transport.ranks() > cores::available());
         Self {
             crowded,
             sleeps: AtomicU32::new(0),

@@ -50,8 +50,8 @@ pub(crate) fn run<M: Model>(
 ) -> Result<Outcome<M>, RunError> {
     let Simulation { model, .. } = simulation;
     let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
-    for (federate, own) in (0..).zip(&mut federates) {
-        own.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(federate)));
+    for (id, federate) in (0..).zip(&mut federates) {
+        federate.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(id)));
     }
     let limited = outsiders.are_limited();
     // Nothing happens before this, in any process. Asked here, as `seat` takes outsiders out of their list.

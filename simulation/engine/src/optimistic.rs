@@ -59,7 +59,8 @@ pub(crate) struct Desk<E> {
     outbox: Outbox<E>,
     arrived: Vec<Mail<E>>,
     spare: Vec<Mail<E>>,
-    told: Vec<(u32, Time)>,
+    /// Federates that something was sent to, with the least time of it, until they are reported.
+    receivers: Vec<(u32, Time)>,
     /// Federates that have run and are not reported yet.
     stands: Vec<(u32, Stand)>,
     chaos: Option<Chaos>,
@@ -93,7 +94,7 @@ impl<'a, M: Model> Optimistic<'a, M> {
         let (kind, slack) = (speculation.gvt, model.lookahead());
         let state = State::new(kind, floors, workers as usize, slack, window, until, elsewhere);
         let ahead_outside = occupants.iter_mut().filter_map(Occupant::proxy).any(|proxy| proxy.is_ahead());
-        let seat = |own| Seat { warp: Apart(Mutex::new(own)), inbox: Apart(Mutex::new(Vec::new())) };
+        let seat = |member| Seat { warp: Apart(Mutex::new(member)), inbox: Apart(Mutex::new(Vec::new())) };
         Self {
             shared: Scaffold::new(simulation, partition, until, start, state, idle, answers),
             chaos: speculation.chaos,
@@ -146,9 +147,9 @@ impl<'a, M: Model> Optimistic<'a, M> {
 
     /// Delivers what the federates on the desk have sent, and reports them.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
-        let Desk { outbox, spare, told, .. } = desk;
+        let Desk { outbox, spare, receivers, .. } = desk;
         outbox.flush_mail(|to, mail, least| {
-            told.push((to, least));
+            receivers.push((to, least));
             if let Some(peers) = self.shared.elsewhere(to) {
                 return peers.send_mail(to, mail);
             }
@@ -180,12 +181,12 @@ impl<'a, M: Model> Optimistic<'a, M> {
 
     /// Puts a federate back, and moves GVT on.
     fn report(&self, state: &mut State, id: u32, stand: Stand, desk: &mut Desk<M::Event>) {
-        if state.report(id, stand, &desk.told) {
+        if state.report(id, stand, &desk.receivers) {
             let gvt = state.gvt.value().min(self.shared.until);
             self.shared.monitor.advance(gvt, 0);
             desk.recorder.gvt(gvt);
         }
-        desk.told.clear();
+        desk.receivers.clear();
         if state.ending.over {
             self.shared.idle.wake_all();
         }
@@ -214,7 +215,7 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
             outbox: Outbox::new(self.shared.partition.federates()),
             arrived: Vec::new(),
             spare: Vec::new(),
-            told: Vec::new(),
+            receivers: Vec::new(),
             stands: Vec::new(),
             chaos: None,
             patience: PATIENCE,

@@ -107,7 +107,7 @@ pub(crate) struct Desk<E> {
     /// Federates that are through with the window, with their LVT.
     through: Vec<(u32, Time)>,
     /// Federates that something was sent to, with the least time of it: scratch.
-    told: Vec<(u32, Time)>,
+    receivers: Vec<(u32, Time)>,
     arrived: Vec<Batch<E>>,
     spare: Vec<Batch<E>>,
     /// The bounds of the window with this number, by federate; empty where they are common to all.
@@ -196,7 +196,7 @@ impl<'a, M: Model> Windowed<'a, M> {
         let seat = &self.seats[federate as usize];
         let mut seated = lock(&seat.federate);
         std::mem::swap(&mut lock(&seat.inbox).batches, &mut desk.arrived);
-        let own = match &mut *seated {
+        let local = match &mut *seated {
             Occupant::Inside(federate) => federate,
             Occupant::Outside(proxy) => {
                 proxy.receive_batches(&mut desk.arrived);
@@ -207,15 +207,16 @@ impl<'a, M: Model> Windowed<'a, M> {
                 return;
             }
         };
-        deliver(own, &mut desk.arrived, &mut desk.spare, self.seats.len());
-        desk.lvt.publish(|| own.lvt());
-        let (before, start_ns) = (own.events(), desk.recorder.now());
-        let progress = own.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
-        let (lvt, events) = (own.lvt(), own.events() - before);
+        deliver(local, &mut desk.arrived, &mut desk.spare, self.seats.len());
+        desk.lvt.publish(|| local.lvt());
+        let (before, start_ns) = (local.events(), desk.recorder.now());
+        let progress =
+            local.advance(self.shared.model, self.shared.partition, bound, BATCH, &mut desk.outbox);
+        let (lvt, events) = (local.lvt(), local.events() - before);
         self.shared.monitor.advance(Time::ZERO, events);
         desk.lvt.publish(|| lvt.min(bound));
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
-        let trouble = own.trouble();
+        let trouble = local.trouble();
         drop(seated);
         if let Some(trouble) = trouble {
             self.fail(trouble);
@@ -283,22 +284,22 @@ impl<'a, M: Model> Windowed<'a, M> {
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
-        let Desk { outbox, spare, told, through, recorder, .. } = desk;
+        let Desk { outbox, spare, receivers, through, recorder, .. } = desk;
         outbox.flush(|federate, events, least| {
             match self.shared.elsewhere(federate) {
                 Some(peers) => peers.send_events(federate, events),
                 None => self.seats[federate as usize].post(events, spare),
             }
-            told.push((federate, least));
+            receivers.push((federate, least));
         });
         let mut state = lock(&self.shared.state);
-        for (federate, time) in through.iter().chain(told.iter()) {
+        for (federate, time) in through.iter().chain(receivers.iter()) {
             let next = &mut state.next[*federate as usize];
             *next = (*next).min(*time);
         }
         state.unfinished -= through.len();
         through.clear();
-        told.clear();
+        receivers.clear();
         if state.unfinished == 0 && !state.ending.over {
             let work = self.close(&mut state);
             recorder.gvt(self.shared.monitor.time());
@@ -340,9 +341,9 @@ impl<'a, M: Model> Board<'a> for Windowed<'a, M> {
 
     fn desk(&self, recorder: Recorder, lvt: WorkerLvt) -> Self::Desk {
         let outbox = Outbox::new(self.shared.partition.federates());
-        let (through, told) = (Vec::new(), Vec::new());
+        let (through, receivers) = (Vec::new(), Vec::new());
         let (arrived, spare) = (Vec::new(), Vec::new());
-        Desk { outbox, through, told, arrived, spare, bounds: Vec::new(), window: 0, recorder, lvt }
+        Desk { outbox, through, receivers, arrived, spare, bounds: Vec::new(), window: 0, recorder, lvt }
     }
 
     fn instruments(desk: &mut Self::Desk) -> (&mut Recorder, &mut WorkerLvt) {

@@ -37,12 +37,12 @@ pub(super) struct Lately {
 impl Standing {
     /// Whether a process can have said it that `owns` these of the partition's federates.
     pub(crate) fn fits(&self, partition: &Partition, owns: &dyn Fn(u32) -> bool) -> bool {
-        let own = (0..partition.federates()).filter(|id| owns(*id));
+        let expected = (0..partition.federates()).filter(|id| owns(*id));
         let small = |lately: &Lately| {
             let Lately { events, cost, .. } = lately;
             [*events, cost.ns, cost.events].iter().all(|count| *count <= COUNT_MAX)
         };
-        own.eq(self.federates.iter().map(|lately| lately.id)) && self.federates.iter().all(small)
+        expected.eq(self.federates.iter().map(|lately| lately.id)) && self.federates.iter().all(small)
     }
 }
 
@@ -57,8 +57,8 @@ pub(crate) struct Measured {
 impl Measured {
     /// Whether a process can have said it that `owns` these of the partition's federates.
     pub(crate) fn fits(&self, partition: &Partition, owns: &dyn Fn(u32) -> bool) -> bool {
-        let own = (0..partition.federates()).filter(|id| owns(*id));
-        own.eq(self.done.iter().map(|(id, _)| *id))
+        let expected = (0..partition.federates()).filter(|id| owns(*id));
+        expected.eq(self.done.iter().map(|(id, _)| *id))
             && self.done.iter().all(|(_, events)| *events <= COUNT_MAX)
             && self.sample.fits(partition, owns)
     }
@@ -89,11 +89,11 @@ impl Crews {
 
     /// How long these loads of federates take: as long as in the process that takes longest.
     pub(super) fn span(&self, loads: &[u64]) -> u64 {
-        let own = |rank: u32| -> Vec<u64> {
+        let loads_of = |rank: u32| -> Vec<u64> {
             let pairs = self.owners.iter().zip(loads);
             pairs.filter(|(owner, _)| **owner == rank).map(|(_, load)| *load).collect()
         };
-        let spans = (0..).zip(&self.threads).map(|(rank, threads)| span(&own(rank), *threads));
+        let spans = (0..).zip(&self.threads).map(|(rank, threads)| span(&loads_of(rank), *threads));
         spans.max().unwrap_or(0)
     }
 

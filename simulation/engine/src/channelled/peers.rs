@@ -92,8 +92,9 @@ impl<M: Model> Channelled<'_, M> {
             state.quiet.stood = Some(standing);
             let Standing { passive, empty, counts, halt } = standing;
             let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
-            let own = Contribution { least, halt, passive, empty, counts, ..Contribution::default() };
-            peers.contribute_and_ask(own);
+            let contribution =
+                Contribution { least, halt, passive, empty, counts, ..Contribution::default() };
+            peers.contribute_and_ask(contribution);
         }
         let Some(all) = peers.complete() else { return contributes };
         self.conclude(state, &all);

@@ -61,8 +61,8 @@ impl<M: Model> Twin<'_, M> {
         let lp = one.get(at).map(sender).into_iter().chain(other.get(at).map(sender)).min();
         let lp = lp.unwrap_or(sender(event));
         let before = one[..at].iter().filter(|event| sender(event) == lp).count();
-        let own = |list: &[Event<M::Event>]| message(list.get(at).filter(|event| sender(event) == lp));
-        let difference = Difference::Message { number: before + 1, first: own(one), second: own(other) };
+        let text = |list: &[Event<M::Event>]| message(list.get(at).filter(|event| sender(event) == lp));
+        let difference = Difference::Message { number: before + 1, first: text(one), second: text(other) };
         Err(differs(lp, difference))
     }
 

@@ -88,12 +88,12 @@ impl<M: Model> Optimistic<'_, M> {
         for occupant in occupants {
             let federate: Federate<M> = match occupant {
                 Occupant::Inside(warp) => {
-                    let (federate, own) = warp.settle();
-                    rollbacks.join(&own);
+                    let (federate, counts) = warp.settle();
+                    rollbacks.join(&counts);
                     federate
                 }
                 Occupant::Outside(proxy) => {
-                    proxy.rollbacks().into_iter().for_each(|own| rollbacks.join(own));
+                    proxy.rollbacks().into_iter().for_each(|counts| rollbacks.join(counts));
                     outsiders.vacate(*proxy)
                 }
             };
@@ -120,13 +120,13 @@ fn last_answers<M: Model>(
     let asked: Vec<u32> = proxies.iter().filter(|proxy| proxy.is_asked()).map(|proxy| proxy.id()).collect();
     let mut outbox = Outbox::new(partition.federates());
     settle(&mut proxies, answers, partition, &mut outbox)?;
-    let mut told = Vec::new();
+    let mut receivers = Vec::new();
     outbox.flush_mail(|to, mail, least| {
         inboxes[to as usize].push(std::mem::take(mail));
-        told.push((to, least));
+        receivers.push((to, least));
     });
     for proxy in proxies.iter_mut().filter(|proxy| asked.contains(&proxy.id())) {
-        state.gvt.report(proxy.id(), proxy.lvt(), told.drain(..));
+        state.gvt.report(proxy.id(), proxy.lvt(), receivers.drain(..));
     }
     Ok(())
 }

@@ -23,14 +23,15 @@ use crate::sync::lock;
 pub(super) struct Shared {
     /// The least time of what has been sent to other processes since the last contribution.
     pub(super) sent: Time,
-    /// The last contribution.
-    told: Time,
-    told_halt: bool,
+    /// The least time in the last contribution.
+    contributed: Time,
+    /// Whether that asked for a halt.
+    contributed_halt: bool,
 }
 
 impl Default for Shared {
     fn default() -> Self {
-        Self { sent: Time::MAX, told: Time::ZERO, told_halt: false }
+        Self { sent: Time::MAX, contributed: Time::ZERO, contributed_halt: false }
     }
 }
 
@@ -79,7 +80,8 @@ impl<M: Model> Optimistic<'_, M> {
             if !peers.has_contributed() && self.is_due(state, peers) {
                 let halt = self.shared.monitor.halt();
                 let least = state.gvt.own_least().min(state.across.sent);
-                state.across = Shared { sent: Time::MAX, told: least, told_halt: halt.is_some() };
+                state.across =
+                    Shared { sent: Time::MAX, contributed: least, contributed_halt: halt.is_some() };
                 peers.contribute_and_ask(Contribution { least, halt, ..Contribution::default() });
                 any = true;
             }
@@ -111,8 +113,8 @@ impl<M: Model> Optimistic<'_, M> {
     fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
         let (least, limit) = (state.gvt.own_least(), state.gvt.limit());
         peers.is_asked()
-            || state.across.told <= limit && least > limit
-            || !state.across.told_halt && self.shared.monitor.halt().is_some()
+            || state.across.contributed <= limit && least > limit
+            || !state.across.contributed_halt && self.shared.monitor.halt().is_some()
     }
 
     /// Waits until all processes have sent what they have to send, and delivers it: at the end of a leg.

@@ -181,16 +181,16 @@ impl State {
         self.ready.push(id, place);
     }
 
-    /// Puts a federate back, which has sent something to those `told`, and moves GVT on. Says whether there was a round.
-    pub(super) fn report(&mut self, id: u32, stand: Stand, told: &[(u32, Time)]) -> bool {
+    /// Puts a federate back, which has sent something to `receivers`, and moves GVT on. Says whether there was a round.
+    pub(super) fn report(&mut self, id: u32, stand: Stand, receivers: &[(u32, Time)]) -> bool {
         self.taken -= 1;
         self.front = self.front.max(stand.front);
         self.fronts[id as usize] = stand.front;
         self.window.note(stand.effort);
         let here = |(to, _): &&(u32, Time)| !self.absent[*to as usize];
-        let sent = told.iter().filter(|told| !here(told)).map(|(_, least)| *least);
+        let sent = receivers.iter().filter(|receiver| !here(receiver)).map(|(_, least)| *least);
         self.across.sent = sent.fold(self.across.sent, Time::min);
-        let closed = self.gvt.report(id, stand.floor, told.iter().filter(here).copied());
+        let closed = self.gvt.report(id, stand.floor, receivers.iter().filter(here).copied());
         let floor = self.gvt.floor(id);
         let called = self.called.remove(&id);
         match stand.turn {
@@ -209,7 +209,7 @@ impl State {
             }
             _ => self.set_ready(id),
         }
-        for &(to, _) in told {
+        for &(to, _) in receivers {
             if !self.absent[to as usize] {
                 self.lower(to);
             }

@@ -135,7 +135,7 @@ pub(super) struct Ahead<M: Model> {
     /// Its floor, as it has said it last.
     floor: Time,
     /// GVT, as it was told last.
-    told: Time,
+    known_gvt: Time,
     /// The horizon of its permit.
     until: Time,
     /// It may have run nothing at or after this.
@@ -156,7 +156,7 @@ impl<M: Model> Ahead<M> {
             under_way: VecDeque::new(),
             handed: 0,
             floor,
-            told: Time::ZERO,
+            known_gvt: Time::ZERO,
             until: Time::MAX,
             allowed: Time::ZERO,
             sent: BTreeMap::new(),
@@ -183,13 +183,13 @@ impl<M: Model> Ahead<M> {
 
     /// Whether it is to say something within the limit: it has not taken in everything, or all others may wait for it.
     fn owes(&self) -> bool {
-        !self.under_way.is_empty() || self.floor <= self.told && self.floor < self.until
+        !self.under_way.is_empty() || self.floor <= self.known_gvt && self.floor < self.until
     }
 
     /// The next hand-over, of all that waits; it counts with `least` at most.
     fn hand_over(&mut self, gvt: Time, permit: Permit, least: Time) -> HandOver<M::Event> {
         self.handed += 1;
-        self.told = gvt;
+        self.known_gvt = gvt;
         let least = least.min(std::mem::replace(&mut self.waiting_least, Time::MAX));
         self.under_way.push_back((self.handed, least));
         HandOver { number: self.handed, mail: std::mem::take(&mut self.waiting), gvt, permit }
@@ -201,8 +201,8 @@ impl<M: Model> Ahead<M> {
         if floor >= self.until || self.under_way.len() >= MOST_UNDER_WAY {
             return Time::MAX;
         }
-        let next = self.told.saturating_add(self.step);
-        if floor > self.told { next.min(floor) } else { next }
+        let next = self.known_gvt.saturating_add(self.step);
+        if floor > self.known_gvt { next.min(floor) } else { next }
     }
 
     /// Notes what it has sent, and takes out what it cancels. An error says what is wrong with it.

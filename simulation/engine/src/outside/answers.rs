@@ -118,7 +118,7 @@ impl<M: Model> Answers<M> {
 
     /// `federate` has answered.
     pub(crate) fn met(&self, federate: u32) {
-        lock(&self.list).deadlines.retain(|(own, _)| *own != federate);
+        lock(&self.list).deadlines.retain(|(other, _)| *other != federate);
     }
 
     /// Says of those who miss their time that they do, until the answers are closed.

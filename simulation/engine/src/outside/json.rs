@@ -210,9 +210,9 @@ where
     let mut joined = false;
     while let Ok(Order::Begin(mut lps, door)) = inbox.recv() {
         if !joined {
-            let own = lps.lps().map(|lp| lp.0).collect();
+            let numbers = lps.lps().map(|lp| lp.0).collect();
             let (federate, reached_ns) = (door.federate(), lps.reached.as_nanos());
-            let join: Question<'_, M::Event> = Question::Join { federate, lps: own, reached_ns };
+            let join: Question<'_, M::Event> = Question::Join { federate, lps: numbers, reached_ns };
             if let Err(failure) = stream.write(&join) {
                 return door.failed(failure);
             }

@@ -145,7 +145,8 @@ pub(crate) fn seat<'a, M: Model, F>(
     let transport = peers.map(|peers| Arc::clone(peers.transport()));
     let idle = Arc::new(Idle::new(workers, transport));
     let speculates = outsiders.speculates.take();
-    let mut present: Vec<_> = outsiders.all.extract_if(.., |(_, own)| own.takes_part(reached)).collect();
+    let mut present: Vec<_> =
+        outsiders.all.extract_if(.., |(_, outside)| outside.takes_part(reached)).collect();
     let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
     let mut occupants = Vec::with_capacity(federates.len());
     for federate in federates {
@@ -194,7 +195,7 @@ pub(crate) fn recall<M: Model>(proxies: &mut [&mut Proxy<M>], answers: &Answers<
             continue;
         };
         if proxy.hear_end(answer)? {
-            awaited.retain(|own| *own != id);
+            awaited.retain(|other| *other != id);
         }
     }
     Ok(())
@@ -250,8 +251,8 @@ pub(crate) fn unseat<M: Model, F>(
         error = settled.and_then(|()| recall(&mut proxies, answers)).err();
     }
     let vacate = |(occupant, late): Left<F, M>| match occupant {
-        Occupant::Inside(own) => {
-            let mut federate = inside(own);
+        Occupant::Inside(member) => {
+            let mut federate = inside(member);
             federate.receive(late.into_iter().flatten());
             federate
         }

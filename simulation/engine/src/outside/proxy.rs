@@ -246,7 +246,7 @@ impl<M: Model> Proxy<M> {
                 self.track.ran(self.stand_in.id(), self.start_ns, bound, self.handed_over);
                 for event in events {
                     match partition.place(event.to()).0 {
-                        own if own == self.id() => self.waiting.push(event),
+                        here if here == self.id() => self.waiting.push(event),
                         other => outbox.push(other, event),
                     }
                 }
@@ -310,9 +310,9 @@ impl<M: Model> Proxy<M> {
         if !self.stand_in.holds(from, partition) {
             return Some(OutsideErrorKind::ForeignSender { from });
         }
-        let own = self.stand_in.holds(to, partition);
+        let stays = self.stand_in.holds(to, partition);
         // To its own LPs it may send within the lookahead, but not into what it has said to be done with.
-        let earliest = if own { bound } else { self.floor.saturating_add(self.lookahead) };
+        let earliest = if stays { bound } else { self.floor.saturating_add(self.lookahead) };
         (at < earliest).then_some(OutsideErrorKind::TooEarly { from, to, at, earliest })
     }
 

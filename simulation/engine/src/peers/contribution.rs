@@ -81,15 +81,15 @@ impl Contribution {
         (self.least, self.slowest) = (self.least, self.slowest).min((other.least, other.slowest));
         self.halt = match (self.halt, other.halt) {
             (Some(Halt::Stop), _) | (_, Some(Halt::Stop)) => Some(Halt::Stop),
-            (own, other) => own.or(other),
+            (one, other) => one.or(other),
         };
-        merge(&mut self.next, other.next, |own, other| *own = other.min(*own));
-        merge(&mut self.sent, other.sent, |own, other| *own = own.saturating_add(other));
+        merge(&mut self.next, other.next, |least, time| *least = time.min(*least));
+        merge(&mut self.sent, other.sent, |sum, more| *sum = sum.saturating_add(more));
         merge(&mut self.extra, other.extra, |_, _| {});
         self.passive &= other.passive;
         self.empty &= other.empty;
-        let add = |own: &mut (u64, u64), other: (u64, u64)| {
-            *own = (own.0.saturating_add(other.0), own.1.saturating_add(other.1));
+        let add = |sum: &mut (u64, u64), more: (u64, u64)| {
+            *sum = (sum.0.saturating_add(more.0), sum.1.saturating_add(more.1));
         };
         add(&mut self.counts.events, other.counts.events);
         add(&mut self.counts.others, other.counts.others);
@@ -104,17 +104,17 @@ impl Contribution {
 }
 
 /// Merges two lists that are ordered by their keys; `both` joins what both have.
-fn merge<T>(own: &mut Vec<(u32, T)>, other: Vec<(u32, T)>, both: impl Fn(&mut T, T)) {
-    if own.is_empty() {
-        *own = other;
+fn merge<T>(list: &mut Vec<(u32, T)>, other: Vec<(u32, T)>, both: impl Fn(&mut T, T)) {
+    if list.is_empty() {
+        *list = other;
         return;
     }
     if other.is_empty() {
         return;
     }
-    let mut merged: Vec<(u32, T)> = Vec::with_capacity(own.len() + other.len());
+    let mut merged: Vec<(u32, T)> = Vec::with_capacity(list.len() + other.len());
     let mut other = other.into_iter().peekable();
-    for (key, value) in own.drain(..) {
+    for (key, value) in list.drain(..) {
         while let Some(before) = other.next_if(|(next, _)| *next < key) {
             merged.push(before);
         }
@@ -124,5 +124,5 @@ fn merge<T>(own: &mut Vec<(u32, T)>, other: Vec<(u32, T)>, both: impl Fn(&mut T,
         }
     }
     merged.extend(other);
-    *own = merged;
+    *list = merged;
 }

@@ -193,8 +193,8 @@ impl<M: Model> Peers<M> {
         Counts { events: of(&self.events), others: of(&self.others) }
     }
 
-    fn others_of(&self, own: u32) -> impl Iterator<Item = u32> + use<M> {
-        (0..self.transport.ranks()).filter(move |rank| *rank != own)
+    fn others_of(&self, here: u32) -> impl Iterator<Item = u32> + use<M> {
+        (0..self.transport.ranks()).filter(move |rank| *rank != here)
     }
 
     /// Notes what has gone wrong, to be told by the next call of [`Peers::hear`]. The first error counts.

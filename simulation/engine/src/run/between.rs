@@ -85,8 +85,8 @@ impl<M: Model> Course<M> {
                 Some(before)
             }
             _ => {
-                let own = balancer.measure_lps(&part, &self.partition, |federate| self.owns(federate));
-                let all = self.share(own, Measured::fits)?;
+                let measured = balancer.measure_lps(&part, &self.partition, |federate| self.owns(federate));
+                let all = self.share(measured, Measured::fits)?;
                 match balancer.plan(&standings, all, &self.partition, &crews) {
                     Some(plan) if self.all_hold(simulation, &plan.next)? => Some(balancer.accept(plan)),
                     Some(plan) => {
@@ -140,16 +140,16 @@ impl<M: Model> Course<M> {
         Ok(())
     }
 
-    /// Tells all processes `own`, which `fits` looks at where others have said it; gives what all have said.
+    /// Tells all processes `value`, which `fits` looks at where others have said it; gives what all have said.
     fn share<T: Serialize + DeserializeOwned>(
         &self,
-        own: T,
+        value: T,
         fits: fn(&T, &Partition, &dyn Fn(u32) -> bool) -> bool,
     ) -> Result<Vec<T>, RunError> {
-        let Some(peers) = &self.peers else { return Ok(vec![own]) };
+        let Some(peers) = &self.peers else { return Ok(vec![value]) };
         let owners = peers.owners();
         let of = |rank| move |federate: u32| owners[federate as usize] == rank;
-        peers.share(own, |said, rank| fits(said, &self.partition, &of(rank)))
+        peers.share(value, |said, rank| fits(said, &self.partition, &of(rank)))
     }
 
     /// The process of each federate.

@@ -215,7 +215,7 @@ fn way_of_processes<M: Model>(
 ) -> Result<Way, RunError> {
     let waits =
         matches!(way, Way { protocol: Protocol::TimeStep | Protocol::Window, groups: Groups::PerThread(_) });
-    if !waits || threads.iter().any(|own| *own > 1) {
+    if !waits || threads.iter().any(|count| *count > 1) {
         return Ok(way);
     }
     let partition = grouped(simulation, dealt, way, threads.iter().sum());

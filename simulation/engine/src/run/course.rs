@@ -89,8 +89,8 @@ impl<M: Model> Course<M> {
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
         let halt = halt.map_err(|error| together::told(self.peers.as_deref(), error))?;
-        let own = self.own_lvt();
-        self.least = self.least_of_all(own)?;
+        let least_here = self.own_lvt();
+        self.least = self.least_of_all(least_here)?;
         let reached = self.lvt();
         assert!(
             halt == Some(Halt::Stop) || reached >= until,
@@ -160,8 +160,8 @@ impl<M: Model> Course<M> {
                 let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
                 auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
             }
-            if let Some(own) = outcome.rollbacks {
-                self.sums.rollbacks.get_or_insert_default().then(&own);
+            if let Some(rollbacks) = outcome.rollbacks {
+                self.sums.rollbacks.get_or_insert_default().then(&rollbacks);
             }
             self.sums.gvt_rounds += outcome.gvt_rounds;
             self.sums.gvt_steps += outcome.gvt_steps;

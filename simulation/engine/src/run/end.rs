@@ -121,8 +121,8 @@ impl<M: Model> Course<M> {
         let mut pending = pending;
         let mut sums = sums;
         if let Some(peers) = &peers {
-            let own = Results { digest, events, last, pending: pending as u64, loads, ..sums.results() };
-            let mut all = together::add_up(peers.exchange(&own)?);
+            let results = Results { digest, events, last, pending: pending as u64, loads, ..sums.results() };
+            let mut all = together::add_up(peers.exchange(&results)?);
             (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
             loads = std::mem::take(&mut all.loads);
             sums.take(all);

@@ -123,12 +123,13 @@ impl<M: Model> Course<M> {
         outbox.flush(|to, events, _| self.federates[to as usize].receive(events.drain(..)));
         self.time = event.time();
         simulation.monitor.advance(event.time(), 1);
-        let told = |event: Event<M::Event>| Sent { to: event.to(), time: event.time(), event: event.payload };
+        let message =
+            |event: Event<M::Event>| Sent { to: event.to(), time: event.time(), event: event.payload };
         Ok(Some(Stepped {
             lp: event.to(),
             time: event.time(),
             event: event.payload,
-            sent: sent.into_iter().map(told).collect(),
+            sent: sent.into_iter().map(message).collect(),
         }))
     }
 }

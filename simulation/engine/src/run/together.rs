@@ -38,35 +38,35 @@ pub(super) struct Results {
 /// The results of all processes.
 pub(super) fn add_up(all: Vec<Results>) -> Results {
     let mut sum = Results::default();
-    for own in all {
-        sum.digest.join(own.digest);
-        sum.events += own.events;
-        sum.last = sum.last.max(own.last);
-        sum.pending += own.pending;
-        sum.null_messages += own.null_messages;
-        sum.threads += own.threads;
-        sum.loads.extend(own.loads);
-        if let Some(own) = own.rollbacks {
-            sum.rollbacks.get_or_insert_default().join(&own);
+    for results in all {
+        sum.digest.join(results.digest);
+        sum.events += results.events;
+        sum.last = sum.last.max(results.last);
+        sum.pending += results.pending;
+        sum.null_messages += results.null_messages;
+        sum.threads += results.threads;
+        sum.loads.extend(results.loads);
+        if let Some(rollbacks) = results.rollbacks {
+            sum.rollbacks.get_or_insert_default().join(&rollbacks);
         }
     }
     sum
 }
 
 impl<M: Model> Course<M> {
-    /// The least time of all processes, of which `own` is that of this one.
-    pub(super) fn least_of_all(&self, own: Time) -> Result<Time, RunError> {
+    /// The least time of all processes, of which `least` is that of this one.
+    pub(super) fn least_of_all(&self, least: Time) -> Result<Time, RunError> {
         match &self.peers {
-            Some(peers) => Ok(peers.settle(own, None, Misfit::stray)?.least),
-            None => Ok(own),
+            Some(peers) => Ok(peers.settle(least, None, Misfit::stray)?.least),
+            None => Ok(least),
         }
     }
 
-    /// Whether any process says so.
-    pub(super) fn any(&self, own: bool) -> Result<bool, RunError> {
+    /// Whether any process says so; this one says `answer`.
+    pub(super) fn any(&self, answer: bool) -> Result<bool, RunError> {
         match &self.peers {
-            Some(peers) => Ok(peers.exchange(&own)?.contains(&true)),
-            None => Ok(own),
+            Some(peers) => Ok(peers.exchange(&answer)?.contains(&true)),
+            None => Ok(answer),
         }
     }
 

@@ -139,7 +139,7 @@ impl<M: Model> Proxy<M> {
         if let Some(ahead) = &mut self.ahead
             && !ahead.waiting.is_empty()
         {
-            let handed = ahead.hand_over(ahead.told, Permit::Retreat, Time::MAX);
+            let handed = ahead.hand_over(ahead.known_gvt, Permit::Retreat, Time::MAX);
             self.outside.runner.run_ahead(handed);
         }
     }

@@ -134,7 +134,7 @@ impl<M: Model> Runner<'_, M> {
     /// Says where it stands, if anything is new.
     fn say(&mut self) {
         let mut mail = Mail::default();
-        self.outbox.flush_mail(|_, own, _| mail.append(own));
+        self.outbox.flush_mail(|_, part, _| mail.append(part));
         let (taken_in, floor, front) = (self.taken_in, self.warp.floor(), self.warp.front());
         if mail.is_empty() && self.said == Some((taken_in, floor)) {
             return;

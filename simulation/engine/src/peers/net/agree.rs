@@ -34,12 +34,12 @@ impl<M: Model> Peers<M> {
         self.say(contribution, true);
     }
 
-    fn say(&self, mut own: Contribution, asks: bool) {
-        (own.asks, own.slowest) = (asks, self.rank());
+    fn say(&self, mut contribution: Contribution, asks: bool) {
+        (contribution.asks, contribution.slowest) = (asks, self.rank());
         for rank in self.others_of(self.rank()) {
             let sent = lock(&self.outgoing[rank as usize]).next_round();
             if sent > 0 {
-                own.sent.push((rank, sent));
+                contribution.sent.push((rank, sent));
             }
         }
         // Whoever contributes by itself looks for messages once it knows what all have come to; by then they must be there. To neighbours they
@@ -47,7 +47,7 @@ impl<M: Model> Peers<M> {
         let near: Vec<u32> = lock(&self.rounds).neighbours().collect();
         let send_off = |rank: u32| self.send_off(rank, asks);
         self.others_of(self.rank()).filter(|rank| !near.contains(rank)).for_each(send_off);
-        let sends = lock(&self.rounds).contribute(own);
+        let sends = lock(&self.rounds).contribute(contribution);
         self.send(sends);
         near.into_iter().for_each(send_off);
     }

@@ -23,23 +23,23 @@ impl<M: Model> Peers<M> {
         Ok(Settled { least: all.least, halt: all.halt })
     }
 
-    /// Tells all processes `own`, and gives what each has told, by rank.
-    pub(crate) fn exchange<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Vec<T>, RunError> {
-        let extra = postcard::to_stdvec(own).expect("numbers and texts can be serialized");
+    /// Tells all processes `value`, and gives what each has told, by rank. Waits until all have made this call.
+    pub(crate) fn exchange<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<Vec<T>, RunError> {
+        let extra = postcard::to_stdvec(value).expect("numbers and texts can be serialized");
         let all = self.bring(extra, false)?;
-        let read = |(rank, own): (u32, &Vec<u8>)| {
-            postcard::from_bytes(own).map_err(|error| self.damaged(rank, error))
+        let read = |(rank, bytes): (u32, &Vec<u8>)| {
+            postcard::from_bytes(bytes).map_err(|error| self.damaged(rank, error))
         };
         (0..).zip(&all).map(read).collect()
     }
 
     /// Brings the parts of all processes together in that of rank 0.
     pub(crate) fn join(&self, part: Part<M>, partition: &Partition) -> Result<Joined<M>, RunError> {
-        let mut own = Vec::new();
+        let mut written = Vec::new();
         if self.rank() != 0 {
-            (self.codec.write_part)(&mut own, &part).map_err(|error| self.unwritable(error))?;
+            (self.codec.write_part)(&mut written, &part).map_err(|error| self.unwritable(error))?;
         }
-        let all = self.bring(own, true)?;
+        let all = self.bring(written, true)?;
         if self.rank() != 0 {
             return Ok(Joined::Own(part));
         }
@@ -58,27 +58,27 @@ impl<M: Model> Peers<M> {
     /// Brings `outputs` of all processes together in that of rank 0, in the order in which they were left behind; the others keep their own.
     pub(crate) fn join_outputs(&self, outputs: Vec<M::Output>) -> Result<Vec<M::Output>, RunError> {
         let outputs = Outputs(outputs);
-        let mut own = Vec::new();
+        let mut written = Vec::new();
         if self.rank() != 0 {
-            (self.codec.write_outputs)(&mut own, &outputs).map_err(|error| self.unwritable(error))?;
+            (self.codec.write_outputs)(&mut written, &outputs).map_err(|error| self.unwritable(error))?;
         }
-        let all = self.bring(own, true)?;
+        let all = self.bring(written, true)?;
         if self.rank() != 0 {
             return Ok(outputs.0);
         }
         let federates = |rank: u32| self.owners.iter().filter(|owner| **owner == rank).count();
         let mut of = vec![(federates(0), outputs.0)];
         for (rank, bytes) in (0..).zip(&all).skip(1) {
-            let (own, _) = (self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?;
-            of.push((federates(rank), own.0));
+            let (theirs, _) = (self.codec.read_outputs)(bytes).map_err(|error| self.damaged(rank, error))?;
+            of.push((federates(rank), theirs.0));
         }
         Ok(Outputs::in_order(of).0)
     }
 
     /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others get their own number of
     /// empty ones.
-    fn bring(&self, own: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
-        let extra = vec![(self.rank(), own)];
+    fn bring(&self, bytes: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
+        let extra = vec![(self.rank(), bytes)];
         let contribution = Contribution { extra, gathers, ..Contribution::default() };
         let all = self.agree(contribution, Misfit::stray)?.extra;
         let ranks = self.transport.ranks();

@@ -170,21 +170,21 @@ pub(crate) fn meet<M: Model>(simulation: &Simulation<M>, threads: u32) -> Result
     let Processes { joining, marshalling, .. } = &simulation.processes;
     let Some(Joining { transport, codec, .. }) = joining else { return Ok(None) };
     let peers = Peers::new(Arc::clone(transport), codec(), *marshalling);
-    let own = terms(simulation, threads);
-    let all = peers.exchange(&own)?;
+    let here = terms(simulation, threads);
+    let all = peers.exchange(&here)?;
     for (rank, other) in (0..).zip(&all) {
         // Lists of other lengths differ in the first that only one of them has.
         let none = ("end of the list of what is to be alike".to_owned(), "none".to_owned());
-        let longest = own.equal.len().max(other.equal.len());
+        let longest = here.equal.len().max(other.equal.len());
         let part = |list: &'_ [(String, String)], place: usize| list.get(place).unwrap_or(&none).clone();
-        let parts = (0..longest).map(|place| (part(&own.equal, place), part(&other.equal, place)));
+        let parts = (0..longest).map(|place| (part(&here.equal, place), part(&other.equal, place)));
         if let Some(((what, ours), (_, theirs))) = parts.into_iter().find(|(ours, theirs)| ours != theirs) {
             // The others find the same: each ends with an error of its own, and none is lost.
             transport.close();
             return Err(PeersError::new(rank, PeersErrorKind::Differs { what, theirs, ours }).into());
         }
     }
-    Ok(Some((peers, all.into_iter().map(|own| own.threads).collect())))
+    Ok(Some((peers, all.into_iter().map(|terms| terms.threads).collect())))
 }
 
 /// Starts to give signs of life, where the settings limit how long a process may be silent.

@@ -47,37 +47,39 @@ impl<M: Model> Peers<M> {
         Ok((0..).zip(bundles).filter_map(|(rank, bytes)| Some((rank, bytes?))))
     }
 
-    /// Sends all processes `own`, straight to each, and gives what all have sent, by rank. `fits` says of what another process has sent
+    /// Sends all processes `value`, straight to each, and gives what all have sent, by rank. `fits` says of what another process has sent
     /// whether it can have.
     pub(crate) fn share<T: Serialize + DeserializeOwned>(
         &self,
-        own: T,
+        value: T,
         fits: impl Fn(&T, u32) -> bool,
     ) -> Result<Vec<T>, RunError> {
         let mut all = Vec::with_capacity(self.transport.ranks() as usize);
-        for (rank, bytes) in self.swap(|_, out| put(out, &own))? {
+        for (rank, bytes) in self.swap(|_, out| put(out, &value))? {
             let other = postcard::from_bytes(&bytes).map_err(|error| self.damaged(rank, error))?;
             if !fits(&other, rank) {
                 return Err(self.damaged(rank, "what it says of its LPs cannot be"));
             }
             all.push(other);
         }
-        all.insert(self.rank() as usize, own);
+        all.insert(self.rank() as usize, value);
         Ok(all)
     }
 
-    /// Sends each process the LPs that go to it where `next` follows on `before`, and gives all that this process has then. `own` is by
-    /// the process that they go to, those that stay among them.
+    /// Sends each process the LPs that go to it where `next` follows on `before`, and gives all that this process has then.
+    /// `by_process` has what goes to each, those that stay among them.
     pub(crate) fn migrate(
         &self,
-        mut own: Vec<Migrants<M>>,
+        mut by_process: Vec<Migrants<M>>,
         before: &Partition,
         next: &Partition,
     ) -> Result<Vec<Migrants<M>>, RunError> {
         *lock(&self.partition) = next.clone();
         let here = self.rank();
-        let mut all = vec![std::mem::take(&mut own[here as usize])];
-        for (rank, bytes) in self.swap(|rank, out| (self.codec.write_migrants)(out, &own[rank as usize]))? {
+        let mut all = vec![std::mem::take(&mut by_process[here as usize])];
+        let write =
+            |rank: u32, out: &mut Vec<u8>| (self.codec.write_migrants)(out, &by_process[rank as usize]);
+        for (rank, bytes) in self.swap(write)? {
             let read = (self.codec.read_migrants)(&bytes).map_err(|error| self.damaged(rank, error))?;
             let (migrants, rest) = read;
             if !rest.is_empty() || !migrants.fits(before, next, &self.owners, rank, here) {

@@ -2,11 +2,11 @@
 
 /// The process that has each of `federates`: equal parts of them, in proportion to the threads of each.
 pub(super) fn owners(federates: u32, threads: &[u32]) -> Vec<u32> {
-    let total: u64 = threads.iter().map(|own| u64::from(*own)).sum();
+    let total: u64 = threads.iter().map(|count| u64::from(*count)).sum();
     let mut ends = Vec::with_capacity(threads.len());
     let (mut sum, mut end) = (0, 0);
-    for (rank, own) in (1..).zip(threads) {
-        sum += u64::from(*own);
+    for (rank, count) in (1..).zip(threads) {
+        sum += u64::from(*count);
         let share = (sum * u64::from(federates)).div_ceil(total) as u32;
         // One is for this process at least, and for each behind it. `assign` has refused fewer federates than
         // processes.

@@ -52,7 +52,7 @@ pub(super) struct Rounds {
     /// Rounds that this process has contributed to.
     contributed: u64,
     /// What it has said in the round that is open, until that has been passed on.
-    own: Option<Contribution>,
+    contribution: Option<Contribution>,
     /// By process below this one, in the order of ranks: what it has said in the round that is open, or once that has been passed on, in
     /// the next one.
     below: Vec<(u32, Option<Contribution>)>,
@@ -85,7 +85,7 @@ impl Rounds {
             rank,
             open: 0,
             contributed: 0,
-            own: None,
+            contribution: None,
             below: below.map(|rank| (rank, None)).collect(),
             result: None,
             received: [0; COLOURS],
@@ -118,12 +118,12 @@ impl Rounds {
         self.received[colour as usize % COLOURS] += messages;
     }
 
-    /// This process says `own`. It has not contributed to the round that is open.
-    pub(super) fn contribute(&mut self, own: Contribution) -> ToSend {
+    /// This process says `contribution`. It has not contributed to the round that is open.
+    pub(super) fn contribute(&mut self, contribution: Contribution) -> ToSend {
         assert!(!self.has_contributed(), "a process contributes once to a round");
         self.contributed += 1;
-        let asks = own.asks;
-        self.own = Some(own);
+        let asks = contribution.asks;
+        self.contribution = Some(contribution);
         let mut sends = self.pass_on();
         if asks {
             self.spread(self.open, self.rank, &mut sends);
@@ -193,15 +193,15 @@ impl Rounds {
 
     /// The round in which nothing has been passed on yet.
     fn waiting(&self) -> u64 {
-        self.open + u64::from(self.has_contributed() && self.own.is_none())
+        self.open + u64::from(self.has_contributed() && self.contribution.is_none())
     }
 
     /// Passes on what this process and those below it have said, if all have.
     fn pass_on(&mut self) -> ToSend {
-        if self.own.is_none() || self.below.iter().any(|(_, said)| said.is_none()) {
+        if self.contribution.is_none() || self.below.iter().any(|(_, said)| said.is_none()) {
             return Vec::new();
         }
-        let mut all = self.own.take().expect("it was looked at");
+        let mut all = self.contribution.take().expect("it was looked at");
         for said in self.below.iter_mut().filter_map(|(_, said)| said.take()) {
             all.join(said);
         }

@@ -87,10 +87,10 @@ impl Transport for Liar {
         let mut put =
             |message: &[u8]| changed.add(message, 0).map(drop).map_err(|error: AddError| error.to_string());
         let read = read_frame(&mut Vec::new(), frame, |message| {
-            let Some(own) = codec::contribution(message) else {
+            let Some(contribution) = codec::contribution(message) else {
                 return self.forged(message).iter().try_for_each(|message| put(message));
             };
-            for lie in (self.lie)(own) {
+            for lie in (self.lie)(contribution) {
                 let mut written = Vec::new();
                 codec::saying(&mut written, &Saying::Up(lie)).map_err(|error| error.to_string())?;
                 put(&written)?;
@@ -158,7 +158,7 @@ fn beside(protocol: Protocol, lie: Lie) -> Result<Report<u32>, RunError> {
 /// What the process of rank 0 comes to beside one that forges a bundle, where LPs move.
 fn beside_forger(protocol: Protocol, forgery: Forgery) -> Result<Report<u32>, RunError> {
     let mut ends = Memory::mesh(2);
-    let liar = Arc::new(Liar::new(ends.remove(1), |own| vec![own], Some(forgery)));
+    let liar = Arc::new(Liar::new(ends.remove(1), |contribution| vec![contribution], Some(forgery)));
     let run = || {
         let run = Simulation::new(Ring).protocol(protocol).federates(2).threads(1).until(Time::secs(200));
         run.shuffle_lps(7).leg_events(40)
@@ -184,9 +184,13 @@ fn damage(ended: Result<Report<u32>, RunError>) -> String {
 
 #[test]
 fn who_goes_back_behind_gvt_is_named() {
-    let lie: Lie = |own| {
-        let least = if own.asks && own.least > Time::secs(100) { Time::ZERO } else { own.least };
-        vec![Contribution { least, ..own }]
+    let lie: Lie = |contribution| {
+        let least = if contribution.asks && contribution.least > Time::secs(100) {
+            Time::ZERO
+        } else {
+            contribution.least
+        };
+        vec![Contribution { least, ..contribution }]
     };
     let what = damage(beside(Protocol::Optimistic, lie));
     assert!(what.contains("before GVT"), "{what}");
@@ -195,8 +199,12 @@ fn who_goes_back_behind_gvt_is_named() {
 /// Two contributions could be of two rounds; and between legs the rounds follow each other without a look at what else has come.
 #[test]
 fn who_contributes_three_times_to_a_round_is_named() {
-    let lie: Lie =
-        |own| vec![own.clone(); if own.least > Time::secs(100) && own.least < Time::MAX { 3 } else { 1 }];
+    let lie: Lie = |contribution| {
+        vec![
+            contribution.clone();
+            if contribution.least > Time::secs(100) && contribution.least < Time::MAX { 3 } else { 1 }
+        ]
+    };
     for protocol in [Protocol::Window, Protocol::Optimistic] {
         let what = damage(beside(protocol, lie));
         assert!(what.contains("not of the round"), "{what}");
@@ -205,9 +213,9 @@ fn who_contributes_three_times_to_a_round_is_named() {
 
 #[test]
 fn whose_outputs_cannot_be_read_is_named() {
-    let lie: Lie = |own| {
-        let extra = if own.gathers { vec![(1, vec![0xff; 3])] } else { own.extra.clone() };
-        vec![Contribution { extra, ..own }]
+    let lie: Lie = |contribution| {
+        let extra = if contribution.gathers { vec![(1, vec![0xff; 3])] } else { contribution.extra.clone() };
+        vec![Contribution { extra, ..contribution }]
     };
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
         damage(beside(protocol, lie));
@@ -233,16 +241,18 @@ fn below_with(protocol: Protocol, lie: Lie) -> Result<Report<u32>, RunError> {
 /// All are there and give signs of life; and between process 2 and the one that lies stands process 0, which adds up what both say.
 #[test]
 fn messages_that_are_claimed_and_never_sent_are_not_waited_for() {
-    fn claim(own: Contribution) -> Contribution {
-        let mut own = own;
-        match own.sent.last_mut() {
+    fn claim(contribution: Contribution) -> Contribution {
+        let mut contribution = contribution;
+        match contribution.sent.last_mut() {
             Some((2, sent)) => *sent += 3,
-            _ => own.sent.push((2, 3)),
+            _ => contribution.sent.push((2, 3)),
         }
-        own
+        contribution
     }
-    let at_once: Lie = |own| vec![claim(own)];
-    let later: Lie = |own| vec![if own.least > Time::secs(100) { claim(own) } else { own }];
+    let at_once: Lie = |contribution| vec![claim(contribution)];
+    let later: Lie = |contribution| {
+        vec![if contribution.least > Time::secs(100) { claim(contribution) } else { contribution }]
+    };
     let cases = [
         (Protocol::Window, at_once),
         (Protocol::Window, later),
@@ -312,7 +322,7 @@ fn whatever_byte_of_a_bundle_is_wrong_no_process_panics() {
 #[test]
 fn beside_one_that_does_not_lie_the_run_ends() {
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
-        let report = beside(protocol, |own| vec![own]).expect("nobody lies");
+        let report = beside(protocol, |contribution| vec![contribution]).expect("nobody lies");
         let alone = Simulation::new(Ring).protocol(Protocol::Sequential).until(Time::secs(500)).run();
         assert_eq!(report.digest, alone.expect("the model keeps the rules").digest);
     }

@@ -64,7 +64,7 @@ impl World {
     }
 
     fn contribute(&mut self, rank: usize) {
-        let own = Contribution {
+        let contribution = Contribution {
             least: Time::nanos((rank as u64 * 31) % 17 + 100 * self.rounds[rank].open),
             slowest: rank as u32,
             sent: (0..).zip(self.sent[rank].iter().copied()).filter(|(_, sent)| *sent > 0).collect(),
@@ -73,7 +73,7 @@ impl World {
             ..Contribution::default()
         };
         self.sent[rank].fill(0);
-        let sends = self.rounds[rank].contribute(own);
+        let sends = self.rounds[rank].contribute(contribution);
         self.put(rank, sends);
     }
 
