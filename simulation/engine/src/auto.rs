@@ -105,7 +105,7 @@ pub(crate) struct Stretch {
 /// What a way came to in a run under [`Protocol::Auto`], or in an optimistic one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// The protocol.
+    /// The protocol; it makes a way together with the groups.
     pub protocol: Protocol,
     /// The groups for each thread that federates were merged into at most; none where that is one in all.
     pub groups_per_thread: Option<u32>,

@@ -113,7 +113,7 @@ pub enum CheckpointError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The version of the format in its opening.
         found: u32,
     },
     /// Its end is missing.

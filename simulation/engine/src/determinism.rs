@@ -34,11 +34,11 @@ const BATCH: u64 = 1 << 12;
 /// How two models are compared.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The horizon.
+    /// The horizon: events at or after it are not compared.
     pub until: Time,
     /// The most events that each of the two handles.
     pub events: u64,
-    /// The seed of all random streams.
+    /// The seed of all random streams, the same in both runs.
     pub seed: u64,
     /// How simultaneous events are ordered.
     pub ties: TieBreak,

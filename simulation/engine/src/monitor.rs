@@ -24,7 +24,7 @@ pub const MOST_THREADS: u32 = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[error("a run on {threads} threads; allowed: a whole number from 1 to {MOST_THREADS}")]
 pub struct ThreadsError {
-    /// Asked for.
+    /// The number that was asked for.
     pub threads: u32,
 }
 

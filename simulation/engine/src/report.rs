@@ -56,7 +56,7 @@ impl EndedBy {
 pub struct Report<O> {
     /// The protocol that kept the federates in step.
     pub protocol: Protocol,
-    /// Federates that the model's LPs were dealt to.
+    /// Federates that the model's LPs were dealt to, in all processes together.
     pub federates: u32,
     /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
     pub groups: u32,
@@ -93,7 +93,8 @@ pub struct Report<O> {
     pub gvt_rounds: u64,
     /// Minima of two floors taken for them.
     pub gvt_steps: u64,
-    /// How far the front was ahead of GVT in simulated time, on average over the rounds.
+    /// How far the front, the farthest that any federate had been, was ahead of GVT in simulated time, on
+    /// average over the rounds.
     pub gvt_lag: Time,
     /// Legs: one more than the run has paused.
     pub legs: u64,
@@ -209,7 +210,7 @@ pub enum RunError {
         "a memory budget of {bytes} bytes does not hold one federate's states, which take {needed} bytes"
     )]
     Memory {
-        /// The budget.
+        /// The budget of the whole run ([`crate::Speculation::memory_bytes`]).
         bytes: usize,
         /// The least budget that works.
         needed: usize,

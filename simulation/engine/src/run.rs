@@ -58,9 +58,9 @@ pub enum SendError {
     TooEarly {
         /// The receiver.
         lp: LpId,
-        /// For when.
+        /// The simulated time that was asked for.
         at: Time,
-        /// The earliest time at which it can still happen.
+        /// The earliest time at which it can still happen ([`Run::earliest`]).
         earliest: Time,
     },
     /// It would never happen.
@@ -228,15 +228,17 @@ impl<M: Model> Run<M> {
         })
     }
 
-    /// Runs one window: from the next event for the lookahead of the model, or for its instant where there is none.
+    /// Runs one window: from the next event for the lookahead of the model, or for its instant where there is
+    /// none. With no event before the horizon it comes to the horizon. Errors as those of [`Run::run_until`].
     pub fn run_window(&mut self) -> Result<Reached, RunError> {
         let Some(next) = self.next_time() else { return self.run_until(Time::MAX) };
         let width = self.simulation.model.lookahead().max(Time::TICK);
         self.run_until(next.saturating_add(width))
     }
 
-    /// Runs the next event in the total order, on the calling thread, and says which it was. None where no event is left before
-    /// the horizon.
+    /// Runs the next event in the total order, on the calling thread, and says which it was. None where no
+    /// event is left before the horizon; then the run has come to it. Errors: the model breaks a rule; the
+    /// run has several processes, or an outside federate that does not do what the model would do.
     pub fn run_event(&mut self) -> Result<Option<Stepped<M::Event>>, RunError> {
         self.live()?;
         let simulation = &self.simulation;
@@ -276,7 +278,9 @@ impl<M: Model> Run<M> {
         self.course.lateness
     }
 
-    /// Writes a checkpoint now, where [`Simulation::checkpoint`] has said where to; else does nothing. Says whether it did.
+    /// Writes a checkpoint now, where [`Simulation::checkpoint`] has said where to; else does nothing. Says
+    /// whether it did. The file comes to the disk while the run goes on; that this failed is an error of a
+    /// later call.
     pub fn checkpoint(&mut self) -> Result<bool, RunError> {
         self.live()?;
         let simulation = &self.simulation;
@@ -290,17 +294,19 @@ impl<M: Model> Run<M> {
         self.simulation.monitor.set_threads(threads)
     }
 
-    /// A handle to watch and stop it from elsewhere.
+    /// A handle to watch and stop it from elsewhere, the one of [`Simulation::monitor`] if that was given.
     pub fn monitor(&self) -> Monitor {
         self.simulation.monitor.clone()
     }
 
-    /// Ends the run where it is.
+    /// Ends the run where it is, and waits until its last checkpoint is on the disk. Errors: the model panics
+    /// in `finish`, the checkpoint could not be written, or an error has ended the run before
+    /// ([`RunError::Failed`]).
     pub fn finish(self) -> Result<Report<M::Output>, RunError> {
         self.finish_keeping_model().map(|(report, _)| report)
     }
 
-    /// Ends the run where it is, and hands the model back too.
+    /// As [`Run::finish`], and hands the model back too.
     pub fn finish_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
         self.live()?;
         let Self { simulation, course, .. } = self;

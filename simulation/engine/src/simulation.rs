@@ -112,13 +112,16 @@ impl<M: Model> Simulation<M> {
         }
     }
 
-    /// The protocol.
+    /// The protocol that keeps federates in step; [`Protocol::Auto`] unless said. The result does not depend
+    /// on it. A protocol that needs a lookahead is refused at the start where the model declares none
+    /// ([`RunError::NoLookahead`]).
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
         self
     }
 
     /// Into how many federates the LPs are dealt; four per thread unless said, one for a single thread.
+    /// Allowed: from 1 to the number of LPs. The digest does not depend on it.
     pub fn federates(mut self, federates: u32) -> Self {
         self.federates = Some(federates);
         self
@@ -141,19 +144,22 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// How many worker threads; the cores that affinity and cgroup quota leave the process unless said.
+    /// How many worker threads, from 1 to [`crate::MOST_THREADS`]. Unless said, the cores that affinity and
+    /// cgroup quota leave the process; then the number follows these while the run goes on.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// The horizon: events at or after it do not happen.
+    /// The horizon: events at or after it do not happen. Unless said there is none, and the run ends when no
+    /// events are left.
     pub fn until(mut self, until: Time) -> Self {
         self.until = until;
         self
     }
 
-    /// The step of [`Protocol::TimeStep`]; the lookahead unless said.
+    /// The step of [`Protocol::TimeStep`]; the lookahead unless said. Allowed: above zero, at most the
+    /// lookahead ([`RunError::Step`]).
     pub fn step(mut self, step: Time) -> Self {
         self.step = Some(step);
         self
@@ -167,19 +173,20 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// The seed of all random streams.
+    /// The seed of all random streams; 1 unless said. The result depends on it.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How simultaneous events are ordered.
+    /// How simultaneous events are ordered; [`TieBreak::Fixed`] unless said. The result depends on it.
     pub fn ties(mut self, ties: TieBreak) -> Self {
         self.ties = ties;
         self
     }
 
-    /// Pins worker threads to cores, one after the other; where the run has several processes, in the order of their ranks.
+    /// Pins worker threads to cores, one after the other; where the run has several processes, in the order
+    /// of their ranks. The run ends with [`RunError::Threads`] where the system refuses it.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = pin;
         self
@@ -245,13 +252,14 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// How optimistic and mixed runs speculate.
+    /// How optimistic and mixed runs speculate: speed and memory, never the result. Under
+    /// these protocols, settings that the model cannot have are refused at the start.
     pub fn speculation(mut self, speculation: Speculation) -> Self {
         self.speculation = speculation;
         self
     }
 
-    /// Tells `sink` what the workers do when.
+    /// Tells `sink` what the workers do when, in bunches, from all workers at the same time.
     pub fn trace(mut self, sink: Arc<dyn TraceSink>) -> Self {
         self.tracing = Tracing::to(sink);
         self

@@ -32,7 +32,9 @@ pub struct Speculation {
     pub cancellation: Cancellation,
     /// How GVT is computed.
     pub gvt: GvtKind,
-    /// Bytes that everything kept for rollbacks may take, in all federates; without limit unless said.
+    /// Bytes that everything kept for rollbacks may take, in all federates, those of other processes too;
+    /// without limit unless said. Each federate gets an equal part; one that has used it up runs ahead no
+    /// farther.
     pub memory_bytes: Option<usize>,
     /// In a mixed run, which LPs run ahead, whatever the model says. Unless said: those of which the model says so, and of
     /// those of which it says nothing half.

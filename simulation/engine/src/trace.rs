@@ -43,7 +43,7 @@ pub enum RecordKind {
 /// Something that happened during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What.
+    /// What happened; it also says what `time` and `count` mean.
     pub kind: RecordKind,
     /// The worker that did it; none where it was the run as a whole.
     pub worker: Option<u32>,
@@ -55,7 +55,7 @@ pub struct Record {
     pub end_ns: u64,
     /// A simulated time; what it means depends on the kind. [`Time::MAX`] where there is none.
     pub time: Time,
-    /// Events, where the kind counts any.
+    /// Events, where the kind counts any; else zero.
     pub count: u64,
 }
 

@@ -54,7 +54,8 @@ impl CheckpointFile {
         Ok(header)
     }
 
-    /// The checksum of the file.
+    /// The checksum at the end of the file (XXH3, 64 bits), which was compared when it was opened: it names
+    /// what the file holds.
     pub fn checksum(&self) -> u64 {
         u64::from_le_bytes(piece(&self.content, self.content.len() - CHECKSUM_BYTES))
     }

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[error("outside federate {federate}: {kind}")]
 #[non_exhaustive]
 pub struct OutsideError {
-    /// Its number.
+    /// The number of the federate, as in [`crate::Simulation::outside`].
     pub federate: u32,
     /// What it did.
     pub kind: OutsideErrorKind,
@@ -47,7 +47,7 @@ pub enum OutsideErrorKind {
         from: LpId,
         /// The receiver.
         to: LpId,
-        /// For when.
+        /// The simulated time that it was sent for.
         at: Time,
         /// The earliest that it may send for.
         earliest: Time,
@@ -59,7 +59,7 @@ pub enum OutsideErrorKind {
         from: LpId,
         /// The receiver.
         to: LpId,
-        /// For when.
+        /// The simulated time that it was sent for.
         at: Time,
     },
     /// It sent a message to an LP that does not exist.
@@ -83,13 +83,13 @@ pub enum OutsideErrorKind {
         from: LpId,
         /// The receiver.
         to: LpId,
-        /// For when the message was.
+        /// The simulated time that the message was for.
         at: Time,
     },
     /// Its floor fell behind what it had said, and what was handed over since does not explain that.
     #[error("it says that its floor is {floor}; allowed: {earliest} or later")]
     FloorFell {
-        /// The floor.
+        /// Before what it says that it will run nothing.
         floor: Time,
         /// The floor that is known of it.
         earliest: Time,
@@ -109,7 +109,7 @@ pub enum OutsideErrorKind {
         taken_in: u64,
         /// What it had taken in before.
         least: u64,
-        /// The latest.
+        /// The number of the latest hand-over.
         most: u64,
     },
     /// It answered what it was not asked.

@@ -14,11 +14,11 @@ use crate::{RunError, Simulation};
 pub struct Stepped<E> {
     /// The LP that handled it.
     pub lp: LpId,
-    /// When.
+    /// The simulated time at which it happened.
     pub time: Time,
     /// What happened.
     pub event: E,
-    /// What the LP sent.
+    /// What the LP sent meanwhile, in the order in which it did.
     pub sent: Vec<Sent<E>>,
 }
 
@@ -26,9 +26,9 @@ pub struct Stepped<E> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sent<E> {
-    /// To whom.
+    /// The LP that will handle it, which may be the sender.
     pub to: LpId,
-    /// When it will happen.
+    /// The simulated time at which it will happen, unless it is cancelled before.
     pub time: Time,
     /// What will happen.
     pub event: E,

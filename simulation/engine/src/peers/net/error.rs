@@ -8,7 +8,7 @@ use thiserror::Error;
 #[error("process {rank} of the run {kind}")]
 #[non_exhaustive]
 pub struct PeersError {
-    /// The rank of the process because of which it ended.
+    /// The rank of the process because of which it ended; of this one where it could not go on itself.
     pub rank: u32,
     /// What happened.
     pub kind: PeersErrorKind,
@@ -37,7 +37,8 @@ pub enum PeersErrorKind {
     Differs {
         /// What differs.
         what: String,
-        /// Its setting.
+        /// The setting of the process that [`PeersError::rank`] names, as text; "none" where it has no such
+        /// one.
         theirs: String,
         /// The setting of this process.
         ours: String,

@@ -25,7 +25,7 @@ const SIGNS: u32 = 4;
 /// Another process of the run gives no sign of life, or does again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// Its rank.
+    /// The rank of the silent process.
     pub rank: u32,
     /// How long nothing has come from it; none if something has again.
     pub silent: Option<Duration>,
