@@ -168,6 +168,7 @@ impl Auto {
     /// For a run on this many threads, if there is anything to choose.
     pub(crate) fn new<M: Model>(simulation: &Simulation<M>, threads: u32) -> Option<Self> {
         let Simulation { model, protocol, speculation, groups, draws, trials, .. } = simulation;
+        // Where rollbacks are checked or provoked, they are to happen.
         let checked = speculation.check_rollback || speculation.chaos.is_some();
         let (open, waits) = (*protocol == Protocol::Auto, model.lookahead() > Time::ZERO);
         let warp = match protocol {
@@ -185,6 +186,7 @@ impl Auto {
         }
         // On one thread running ahead only costs, unless the run is asked for it, or a test draws it.
         if !open || threads > 1 || draws.is_some() {
+            // Other groups are not tried where their number is given, nor on one thread.
             let fixed = groups.is_some() || threads == 1 && draws.is_none();
             ways.push((warp, Some(1)));
             ways.extend((waits && !fixed).then_some((warp, Some(PER_THREAD))));
@@ -192,6 +194,7 @@ impl Auto {
         if !open {
             ways.push((Protocol::Sequential, None));
         }
+        // All in one group, for when other programs want the cores.
         if waits && threads > 1 && groups.is_none() {
             ways.push((if open { Protocol::Window } else { warp }, None));
         }

@@ -100,7 +100,7 @@ pub(crate) struct Balancer {
     /// When the federates went on after the last look, and their events then.
     resumed: Instant,
     resumed_at: u64,
-    /// The move to be judged at the next look.
+    /// The move to be judged at the next look. Where moves are not judged, the last one stays here.
     trial: Option<Trial>,
     /// Moves that were taken back since the last one that stayed.
     failures: u32,

@@ -68,9 +68,9 @@ pub struct WindowOpened {
     pub number: u64,
     /// No event before this is left.
     pub time: Time,
-    /// Federates with events in it.
+    /// Federates of this process with events in it.
     pub federates: u32,
-    /// Events that have happened before it.
+    /// Events that have happened before it in this process.
     pub events: u64,
 }
 
@@ -80,9 +80,9 @@ pub struct WindowOpened {
 pub struct Pause {
     /// No event before this is left.
     pub time: Time,
-    /// Events that have happened.
+    /// Events that have happened in this process, those before the run was resumed included.
     pub events: u64,
-    /// Events waiting.
+    /// Events waiting in this process, those at or after the horizon among them.
     pub pending: usize,
 }
 

@@ -253,6 +253,8 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
         }
         let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
         chaos.iter_mut().for_each(Chaos::dawdle);
+        // In this order: what is behind all others; what was rolled back and is run again whatever GVT is;
+        // and, once this worker has waited for a report, what would rather wait for GVT.
         let any = chaos.as_mut().and_then(|chaos| chaos.pick(state.ready.len()));
         let taken = match any {
             Some(nth) => state.ready.take_any(worker, nth),

@@ -57,6 +57,7 @@ impl Speculation {
                 .then(|| (0..model.lps()).map(|lp| self.is_optimistic(model, LpId(lp))).collect()),
             check: self.check_rollback,
             ahead: None,
+            // With half of the seeds, tests also run ahead what could be run safely.
             eager: self.chaos.is_some_and(|seed| Rng::new(seed, 0).chance(HALF)),
         }
     }
@@ -77,6 +78,7 @@ impl Speculation {
         if self.saving == Saving::Undo && M::UNDO.is_none() {
             return Err(RunError::NoUndo);
         }
+        // What states point to is not counted: its size is known only once they are saved.
         let needed = largest as usize * size_of::<M::State>();
         match (self.memory_bytes, &self.optimistic) {
             (Some(bytes), _) if bytes < needed => Err(RunError::Memory { bytes, needed }),

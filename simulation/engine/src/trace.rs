@@ -131,6 +131,7 @@ impl Tracing {
     pub(crate) fn recorder(&self, worker: Option<u32>) -> Recorder {
         let tape = self.0.as_ref().map(|(sink, start)| {
             let (sink, start) = (Arc::clone(sink), *start);
+            // Boxed, so that a recorder that is off is a word.
             Box::new(Tape { sink, start, worker, gvt: Time::ZERO, records: Vec::with_capacity(BUNCH) })
         });
         Recorder { tape }

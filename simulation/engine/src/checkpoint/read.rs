@@ -90,6 +90,7 @@ impl CheckpointFile {
         let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
         let (origin, body): (Origin, &[u8]) =
             postcard::take_from_bytes(body).map_err(|error| fault(error.to_string()))?;
+        // First: the states of another model could perhaps not even be read.
         if let Some(difference) = origin.unlike(model) {
             return Err(fault(difference));
         }

@@ -155,6 +155,7 @@ impl Claim {
     }
 
     /// Keeps the file of a checkpoint that could not be written, without what is in it, for the next one.
+    /// With it the run keeps its lock where no checkpoint is there yet.
     fn keep(&self, mut new: NewFile) {
         // What is still in it goes when the next one is written.
         let _ = new.content();

@@ -40,6 +40,7 @@ impl<M: Model> Twin<'_, M> {
     /// Both handle their next event. What the first did; the second has had the same messages.
     pub(super) fn step(&mut self, outboxes: &mut Outboxes<M>) -> Progress {
         let until = self.how.until;
+        // What comes of it is compared afterwards (`compare_event`).
         self.other.step(self.models.1, self.partition, until, &mut outboxes.1);
         self.one.step(self.models.0, self.partition, until, &mut outboxes.0)
     }

@@ -42,6 +42,7 @@ impl<M: Model> Optimistic<'_, M> {
         let heard = peers.hear(|delivery| {
             let (to, mail) = mail_of(delivery)?;
             let least = least(&mail);
+            // All have agreed on the limit; GVT here may be less.
             let limit = lock(&self.shared.state).gvt.limit();
             if least < limit {
                 return Err(Misfit(format!("a message for {least}, before GVT, {limit}")));

@@ -216,6 +216,7 @@ impl State {
         }
         self.reports += 1;
         let stops = self.gvt.kind() == GvtKind::Synchronous;
+        // A synchronous round is due when nobody could take anything, or after a while.
         let due = !stops || self.ready.len() == 0 || self.reports >= REPORTS * self.status.len();
         let round = closed || self.gvt.may_take() && due && self.gvt.open_round();
         if round {
@@ -227,6 +228,7 @@ impl State {
     /// Federate `id`, which a worker holds, will do nothing before `floor`. Says whether there was a round.
     pub(super) fn promised(&mut self, id: u32, floor: Time) -> bool {
         self.gvt.raise(id, floor);
+        // A synchronous round opened here would let nobody take anything until this federate answers.
         let round = !self.ending.over
             && self.gvt.kind() == GvtKind::Asynchronous
             && self.gvt.may_take()
@@ -260,6 +262,7 @@ impl State {
         match self.status[id as usize] {
             _ if self.ending.over => {}
             Status::Ready(_) => {}
+            // Whoever holds it may have looked already: it is to be taken once more.
             Status::Taken => drop(self.called.insert(id)),
             Status::Waiting { .. } => {
                 self.stop_waiting(id);

@@ -34,6 +34,7 @@ const FEDERATES_PER_THREAD: u32 = 4;
 /// ```
 pub fn default_federates(lps: u32, threads: Option<u32>) -> u32 {
     match threads.unwrap_or_else(cores::available) {
+        // There is nobody to take over a share.
         1 => 1,
         threads => threads.saturating_mul(FEDERATES_PER_THREAD).min(lps),
     }

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lateness {
-    /// How often it looked at the clock before it went on.
+    /// How often it waited until something was due, and went on.
     pub looks: u64,
     /// The longest real time that an event happened after it was due.
     pub most: Duration,

@@ -71,6 +71,7 @@ impl<M: Model> Course<M> {
     }
 
     /// Writes a checkpoint of the run of all processes, in that of rank 0, and says whether this process did.
+    /// Where only others have settings for checkpoints, none is written.
     pub(super) fn checkpoint_together(&mut self, simulation: &Simulation<M>) -> Result<bool, RunError> {
         let wanted = simulation.checkpoints.is_some();
         if !self.any(wanted)? {
@@ -97,6 +98,7 @@ impl<M: Model> Course<M> {
         simulation: &Simulation<M>,
         write: impl FnOnce(&World<M>) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
+        // Taken out for the time of the call, which changes the rest of the run.
         let Some(peers) = self.peers.take() else { return Ok(None) };
         if let Some(balancer) = &mut self.balancer {
             balancer.bank(&self.federates);

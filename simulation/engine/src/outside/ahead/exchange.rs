@@ -32,12 +32,14 @@ impl<M: Model> Proxy<M> {
         if taken_in < least || taken_in > ahead.handed {
             return wrong(OutsideErrorKind::NotHandedOver { taken_in, least, most: ahead.handed });
         }
+        // What was handed over since may lower its floor: that is in `before`.
         if floor < before {
             return wrong(OutsideErrorKind::FloorFell { floor, earliest: before });
         }
         if front > allowed {
             return wrong(OutsideErrorKind::BeyondPermit { front, allowed });
         }
+        // Not `floor`: what it has sent may come from events before that.
         let earliest = before.saturating_add(*lookahead);
         let refusal = |event: &Event<M::Event>| {
             let (from, to, at) = (stand_in.origin(event), event.to(), event.time());

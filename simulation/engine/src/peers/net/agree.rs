@@ -52,7 +52,9 @@ impl<M: Model> Peers<M> {
         near.into_iter().for_each(send_off);
     }
 
-    /// Notes an error if messages of the round that is open can never come. The caller handles what has arrived, and nobody else.
+    /// Notes an error if messages of the round that is open can never come. The caller handles what has
+    /// arrived, and nobody else. Signs of life tell so: without a limit for silence there are none, and a
+    /// process that lies is waited for.
     pub(super) fn look_for_missing(&self) {
         let arrived = lock(&self.arrived);
         let round = self.others_of(self.rank()).map(|rank| arrived.rounds[rank as usize]).min();
