@@ -152,7 +152,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             observer: simulation.observer.as_ref().map(|observing| &*observing.observer),
             seats: occupants.into_iter().map(|occupant| Seat::new(occupant, ())).collect(),
         };
-        // Opens the first window: before it, all federates are through with none.
+        // Nothing has run and no federate is unfinished, so this opens the first window.
         board.close(&mut lock(&board.shared.state));
         board
     }

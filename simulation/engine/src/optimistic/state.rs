@@ -181,7 +181,8 @@ impl State {
         self.ready.push(id, place);
     }
 
-    /// Puts a federate back, which has sent something to `receivers`, and moves GVT on. Says whether there was a round.
+    /// Puts a federate back, which has sent something to `receivers`, and moves GVT on. Says whether there
+    /// was a round.
     pub(super) fn report(&mut self, id: u32, stand: Stand, receivers: &[(u32, Time)]) -> bool {
         self.taken -= 1;
         self.front = self.front.max(stand.front);

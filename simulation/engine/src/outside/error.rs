@@ -89,7 +89,7 @@ pub enum OutsideErrorKind {
     /// Its floor fell behind what it had said, and what was handed over since does not explain that.
     #[error("it says that its floor is {floor}; allowed: {earliest} or later")]
     FloorFell {
-        /// Before what it says that it will run nothing.
+        /// The time before which it says that it will run nothing.
         floor: Time,
         /// The floor that is known of it.
         earliest: Time,

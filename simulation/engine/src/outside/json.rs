@@ -22,7 +22,7 @@ use super::{Door, Failure, OutsideFederate, OutsideLps};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread;
 
-/// Bytes of a line, 256 MiB: what a longer one is cut to is no JSON, which is an error.
+/// Bytes of a line, 256 MiB. A longer line is cut; what is left is no JSON, and ends the run.
 const MOST_BYTES: u64 = 1 << 28;
 
 /// What we say.

@@ -79,7 +79,7 @@ impl<M: Model> Course<M> {
         balancer.bank(&self.federates);
         let part = self.take_part();
         let next = match glance {
-            // The counts are of where LPs are now, and say nothing of where they go.
+            // Events counted where LPs are now say nothing about the partition that they go back to.
             Glance::GoBack(before) => {
                 balancer.count_anew();
                 Some(before)
@@ -140,7 +140,8 @@ impl<M: Model> Course<M> {
         Ok(())
     }
 
-    /// Tells all processes `value`, which `fits` looks at where others have said it; gives what all have said.
+    /// Tells all processes `value`, which `fits` looks at where others have said it; gives what all have
+    /// said.
     fn share<T: Serialize + DeserializeOwned>(
         &self,
         value: T,

@@ -127,7 +127,8 @@ impl<M: Model> Course<M> {
             loads = std::mem::take(&mut all.loads);
             sums.take(all);
             outputs = peers.join_outputs(outputs)?;
-            // First: it would take it for a loss that the others, which are done as well, are silent.
+            // Before the transport closes: the others end too, and the pulse would take their silence for a
+            // loss.
             drop(pulse);
             peers.transport().close();
         }

@@ -169,7 +169,7 @@ impl<M: Model> Course<M> {
             let in_time = entrance.wait(due, &simulation.monitor);
             self.sums.wall += start.elapsed();
             if simulation.monitor.stopped() {
-                // A leg stops as it always does, checkpoint included; without events there would be none.
+                // With events left, a leg stops the run and writes the checkpoint; without any, this does.
                 if self.lvt() < until {
                     return self.run(simulation, until);
                 }

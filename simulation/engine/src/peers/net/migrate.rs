@@ -47,8 +47,8 @@ impl<M: Model> Peers<M> {
         Ok((0..).zip(bundles).filter_map(|(rank, bytes)| Some((rank, bytes?))))
     }
 
-    /// Sends all processes `value`, straight to each, and gives what all have sent, by rank. `fits` says of what another process has sent
-    /// whether it can have.
+    /// Sends all processes `value`, straight to each, and gives what all have sent, by rank. `fits` says of
+    /// what another process has sent whether it can have.
     pub(crate) fn share<T: Serialize + DeserializeOwned>(
         &self,
         value: T,
@@ -66,8 +66,8 @@ impl<M: Model> Peers<M> {
         Ok(all)
     }
 
-    /// Sends each process the LPs that go to it where `next` follows on `before`, and gives all that this process has then.
-    /// `by_process` has what goes to each, those that stay among them.
+    /// Sends each process the LPs that go to it where `next` follows on `before`, and gives all that this
+    /// process has then. `by_process` has what goes to each, those that stay among them.
     pub(crate) fn migrate(
         &self,
         mut by_process: Vec<Migrants<M>>,

@@ -100,7 +100,7 @@ impl Outgoing {
     pub(super) fn cancel(&mut self, time: Time) -> bool {
         let is_it =
             |(at, ticket): &(Time, Ticket)| *at == time && self.gather.get(*ticket) == Some(&self.record[..]);
-        // From the end: what is cancelled was mostly sent a short while ago.
+        // From the end: most of what is cancelled was sent a short while ago.
         let Some(place) = self.cancellable.iter().rposition(is_it) else { return false };
         let (_, ticket) = self.cancellable.remove(place);
         self.sent -= 1;
