@@ -193,13 +193,6 @@ pub mod net {
     pub use paceline_transport::*;
 }
 
-/// Models written as processes that wait for each other, on the hosts of a network.
-#[cfg(feature = "processes")]
-pub mod processes {
-    #[doc(inline)]
-    pub use paceline_processes::*;
-}
-
 #[cfg(all(feature = "json", not(feature = "picoseconds")))]
 #[doc(inline)]
 pub use paceline_engine::JsonFederate;
