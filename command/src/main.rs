@@ -26,7 +26,7 @@ use clap::Parser;
 use paceline_app::args::CheckArguments;
 use paceline_app::failure::Failure;
 use paceline_app::loaded::Source;
-use paceline_app::{commands, conclude, ctl, misspelt, resume, signals};
+use paceline_app::{commands, conclude, ctl, keys, misspelt, resume, signals};
 
 use crate::args::{Arguments, Command};
 use crate::models::PROGRAM;
@@ -61,7 +61,7 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Network(arguments) => network::network(&arguments),
-        Command::Check(arguments) => check_any(&arguments),
+        Command::Check(arguments) => keys::listed(arguments.keys, || check_any(&arguments)),
         Command::Reproduce(given) => return lab::start("reproduce", &given.arguments),
         Command::List => list::list(),
         #[cfg(target_os = "linux")]

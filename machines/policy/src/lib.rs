@@ -57,7 +57,7 @@ pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing,
 pub use proportional::{bvt, credit, credit2};
 pub use real_time::{arinc653, rt, rtds};
 pub use registry::{POLICIES, PolicyKind, build, names};
-pub use settings::{PolicyError, Setting, Settings};
+pub use settings::{Known, PolicyError, Setting, Settings};
 pub use simulated_time::{nsx, nsx_plus, psx, psx_plus};
 
 /// A microsecond in nanoseconds.

@@ -95,7 +95,18 @@ impl std::fmt::Display for Setting {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     left: BTreeMap<String, Setting>,
-    known: Vec<&'static str>,
+    known: Vec<Known>,
+}
+
+/// A setting that a policy has read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub key: &'static str,
+    /// The values that it may have.
+    pub allowed: String,
+    /// The value that holds without it, as a scenario would give it; of a word without a default none.
+    pub default: Option<String>,
 }
 
 impl Settings {
@@ -111,8 +122,15 @@ impl Settings {
         self
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Setting> {
-        self.known.push(key);
+    /// The settings that were read so far, in that order.
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    fn take(&mut self, key: &'static str, allowed: String, default: Option<String>) -> Option<Setting> {
+        if !self.known.iter().any(|known| known.key == key) {
+            self.known.push(Known { key, allowed, default });
+        }
         self.left.remove(key)
     }
 
@@ -124,12 +142,11 @@ impl Settings {
         least: u64,
         most: u64,
     ) -> Result<u64, PolicyError> {
-        match self.take(key) {
+        let allowed = || format!("a span of time from {} to {}", span(least), span(most));
+        match self.take(key, allowed(), (default < u64::MAX).then(|| format!("{:?}", span(default)))) {
             None => Ok(default),
             Some(Setting::Nanos(nanos)) if (least..=most).contains(&nanos) => Ok(nanos),
-            Some(value) => {
-                Err(bad(key, &value, format!("a span of time from {} to {}", span(least), span(most))))
-            }
+            Some(value) => Err(bad(key, &value, allowed())),
         }
     }
 
@@ -141,16 +158,17 @@ impl Settings {
         least: u64,
         most: u64,
     ) -> Result<u64, PolicyError> {
-        match self.take(key) {
+        let allowed = || format!("a whole number from {least} to {most}");
+        match self.take(key, allowed(), Some(default.to_string())) {
             None => Ok(default),
             Some(Setting::Count(count)) if (least..=most).contains(&count) => Ok(count),
-            Some(value) => Err(bad(key, &value, format!("a whole number from {least} to {most}"))),
+            Some(value) => Err(bad(key, &value, allowed())),
         }
     }
 
     /// Yes or no.
     pub fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, PolicyError> {
-        match self.take(key) {
+        match self.take(key, "true or false".into(), Some(default.to_string())) {
             None => Ok(default),
             Some(Setting::Flag(flag)) => Ok(flag),
             Some(value) => Err(bad(key, &value, "true or false".into())),
@@ -159,7 +177,7 @@ impl Settings {
 
     /// A word; none is the default.
     pub fn word(&mut self, key: &'static str) -> Result<Option<String>, PolicyError> {
-        match self.take(key) {
+        match self.take(key, "a word".into(), None) {
             None => Ok(None),
             Some(Setting::Word(word)) => Ok(Some(word)),
             Some(value) => Err(bad(key, &value, "a word".into())),
@@ -168,23 +186,21 @@ impl Settings {
 
     /// One of several words; the first is the default.
     pub fn choice<T: Copy>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Result<T, PolicyError> {
-        let value = match self.take(key) {
+        let words: Vec<_> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
+        let value = match self.take(key, words.join(", "), Some(words[0].clone())) {
             None => return Ok(choices[0].1),
             Some(value) => value,
         };
         let found = choices.iter().find(|(word, _)| matches!(&value, Setting::Word(vcpu) if vcpu == word));
-        found.map(|(_, choice)| *choice).ok_or_else(|| {
-            let words: Vec<_> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
-            bad(key, &value, words.join(", "))
-        })
+        found.map(|(_, choice)| *choice).ok_or_else(|| bad(key, &value, words.join(", ")))
     }
 
     /// Everything has been read: a setting that is left is an error in the settings of `who`.
     pub fn finish(&mut self, who: impl Into<String>) -> Result<(), PolicyError> {
-        let known = std::mem::take(&mut self.known);
         match self.left.pop_first() {
             None => Ok(()),
             Some((key, _)) => {
+                let known: Vec<_> = self.known.iter().map(|known| known.key).collect();
                 let allowed = if known.is_empty() { "none".into() } else { known.join(", ") };
                 Err(PolicyError::UnknownSetting { who: who.into(), key, allowed })
             }

@@ -50,6 +50,12 @@ pub struct CheckArguments {
     #[arg(long)]
     pub determinism: bool,
 
+    /// Also lists every key that the scenario may have, with what it may hold and its default
+    ///
+    /// Which keys there are depends on others, such as model.kind: those are listed that are read with the values that the scenario has.
+    #[arg(long, conflicts_with = "determinism")]
+    pub keys: bool,
+
     /// The number of events to compare at most
     #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "determinism")]
     pub events: u64,

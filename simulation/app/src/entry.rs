@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::replicate::ReplicateArguments;
 #[cfg(target_os = "linux")]
 use crate::{args::together::JoinArguments, join::join};
-use crate::{commands, ctl, executable, list, panics, resume, signals, words};
+use crate::{commands, ctl, executable, keys, list, panics, resume, signals, words};
 
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
@@ -93,7 +93,10 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
     signals::survive_file_size_limit();
     match command {
         Command::Run(arguments) => commands::run(program, arguments),
-        Command::Check(arguments) => commands::check(program, &Source::read(&arguments.scenario)?, arguments),
+        Command::Check(arguments) => {
+            let source = Source::read(&arguments.scenario)?;
+            keys::listed(arguments.keys, || commands::check(program, &source, arguments))
+        }
         Command::Replicate(arguments) => commands::replicate(program, arguments),
         Command::Resume(arguments) => resume::resume(program, arguments),
         #[cfg(target_os = "linux")]

@@ -73,6 +73,7 @@ mod finish;
 mod hanging;
 #[cfg(target_os = "linux")]
 pub mod join;
+pub mod keys;
 pub mod list;
 pub mod loaded;
 pub mod log;

@@ -60,9 +60,11 @@ impl Kind {
 impl Program {
     /// The kind that `[model]` names.
     pub fn choose(&self, section: &mut Section) -> Result<Kind, ScenarioError> {
-        let all: Vec<_> = self.kinds.iter().map(|kind| (kind.name, *kind)).collect();
+        // By their places: kinds have functions, which cannot be compared.
+        let all: Vec<_> = self.kinds.iter().map(|kind| kind.name).zip(0..).collect();
         let only = if let [(_, only)] = all[..] { Some(only) } else { None };
-        section.choice("kind", &all, only)
+        let place: usize = section.choice("kind", &all, only)?;
+        Ok(self.kinds[place])
     }
 
     /// Whether the model of a scenario is one of processes. A mistake in the scenario is reported by what reads the whole of it.

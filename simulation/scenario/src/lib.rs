@@ -31,6 +31,7 @@ mod error;
 mod excerpt;
 mod given;
 pub mod inputs;
+pub mod keys;
 mod overrides;
 mod parameters;
 mod section;

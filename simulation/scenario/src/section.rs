@@ -3,14 +3,19 @@
 //! Invariant: [`Section::finish`] succeeds only if every key in the section was requested.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Place;
+use crate::keys::{self, Key, Missing};
 use crate::value::{Raw, Unfit, Value};
 use crate::{ScenarioError, document};
+
+/// What a key that names a file may hold.
+const FILE: &str = "a file's path, seen from the scenario's folder";
 
 /// The keys of a section or table.
 pub(crate) type Entries = BTreeMap<String, Entry>;
@@ -86,7 +91,7 @@ impl Section {
         key: &str,
         allowed: &str,
     ) -> Result<Option<T>, ScenarioError> {
-        self.asked.insert(key.to_owned());
+        self.ask(key, || (allowed.to_owned(), Missing::Open));
         let Some(entry) = self.entries.get(key) else {
             return Ok(None);
         };
@@ -110,6 +115,7 @@ impl Section {
 
     /// The same for a key that takes less than its type holds, as [`optional_within`](Section::optional_within).
     pub fn required_within<T: Value>(&mut self, key: &str, allowed: &str) -> Result<T, ScenarioError> {
+        self.ask(key, || (allowed.to_owned(), Missing::Refused));
         match self.optional_within(key, allowed)? {
             Some(value) => Ok(value),
             None => Err(self.missing(key, allowed)),
@@ -117,20 +123,25 @@ impl Section {
     }
 
     /// The value of `key`, or `default` if the key is missing.
-    pub fn or<T: Value>(&mut self, key: &str, default: T) -> Result<T, ScenarioError> {
+    pub fn or<T: Value + fmt::Display>(&mut self, key: &str, default: T) -> Result<T, ScenarioError> {
+        self.ask(key, || (T::EXPECTED.to_owned(), Missing::default(&default)));
         Ok(self.optional(key)?.unwrap_or(default))
     }
 
     /// The choice among `choices` that the string at `key` names. If the key is missing: `default`, or an error without a default.
-    pub fn choice<T: Copy>(
+    pub fn choice<T: Copy + PartialEq>(
         &mut self,
         key: &str,
         choices: &[(&str, T)],
         default: Option<T>,
     ) -> Result<T, ScenarioError> {
-        self.asked.insert(key.to_owned());
         let names = || choices.iter().map(|(name, _)| *name);
         let listed = || names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        self.ask(key, || {
+            let name = choices.iter().find(|(_, choice)| Some(*choice) == default);
+            let missing = if default.is_none() { Missing::Refused } else { Missing::Open };
+            (listed(), name.map_or(missing, |(name, _)| Missing::Default(format!("{name:?}"))))
+        });
         let Some(entry) = self.entries.get(key) else {
             return default.ok_or_else(|| self.missing(key, &listed()));
         };
@@ -151,6 +162,7 @@ impl Section {
 
     /// The file named by `key`, relative to the scenario's folder; it must exist.
     pub fn file(&mut self, key: &str) -> Result<Option<PathBuf>, ScenarioError> {
+        self.ask(key, || (FILE.to_owned(), Missing::Open));
         let Some(name) = self.optional::<String>(key)? else {
             return Ok(None);
         };
@@ -159,7 +171,7 @@ impl Section {
             return Ok(Some(path));
         }
         let problem = format!("there is no file {}, named by `{key}` in [{}]", path.display(), self.name);
-        Err(self.refuse(key, problem, "a file's path, seen from the scenario's folder"))
+        Err(self.refuse(key, problem, FILE))
     }
 
     /// The table at `key`, to be read like a section; a missing table is empty.
@@ -173,7 +185,7 @@ impl Section {
     /// # Ok::<(), paceline_scenario::ScenarioError>(())
     /// ```
     pub fn table(&mut self, key: &str) -> Result<Self, ScenarioError> {
-        self.asked.insert(key.to_owned());
+        self.ask(key, || ("a table".to_owned(), Missing::Open));
         let (header, entries) = match self.entries.get(key) {
             None => (self.header.clone(), Entries::new()),
             Some(Entry { inner: Some(inner), key, .. }) => (key.clone(), inner.clone()),
@@ -236,6 +248,16 @@ impl Section {
         };
         let asked: Vec<_> = self.asked.iter().map(String::as_str).collect();
         Err(self.unknown(key, format!("unknown key `{key}` in [{}]", self.name), &asked))
+    }
+
+    /// Notes that `key` is one of the section's; `facts` are what it may hold and what holds without it.
+    fn ask(&mut self, key: &str, facts: impl FnOnce() -> (String, Missing)) {
+        self.asked.insert(key.to_owned());
+        keys::note(|| {
+            let (allowed, missing) = facts();
+            let section = self.name.trim_matches(['[', ']']).to_owned();
+            Key { section, name: key.to_owned(), allowed, missing }
+        });
     }
 
     fn missing(&self, key: &str, expected: &str) -> ScenarioError {

@@ -95,6 +95,17 @@ pub trait Value: Sized {
     /// What is allowed, for messages.
     const EXPECTED: &'static str;
 
+    /// Whether a scenario gives it as a string, between quotation marks.
+    const IS_TEXT: bool = false;
+
+    /// A value as a scenario would give it, without quotation marks.
+    fn written(&self) -> String
+    where
+        Self: fmt::Display,
+    {
+        self.to_string()
+    }
+
     /// Reads it.
     fn read(raw: &Raw) -> Result<Self, Unfit>;
 }
@@ -147,6 +158,7 @@ impl Value for f64 {
 
 impl Value for String {
     const EXPECTED: &'static str = "a string";
+    const IS_TEXT: bool = true;
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         match raw {
@@ -172,6 +184,24 @@ impl Value for Vec<u32> {
 
 impl Value for Time {
     const EXPECTED: &'static str = "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ps, ns, us, ms, s, min, h, d)";
+    const IS_TEXT: bool = true;
+
+    /// In the largest unit of which it is a whole number.
+    fn written(&self) -> String {
+        const UNITS: [(&str, u64); 5] = [
+            ("h", 3_600_000_000_000),
+            ("min", 60_000_000_000),
+            ("s", 1_000_000_000),
+            ("ms", 1_000_000),
+            ("us", 1_000),
+        ];
+        let nanos = self.as_nanos();
+        if *self == Self::ZERO || *self == Self::MAX || *self != Self::nanos(nanos) {
+            return self.to_string();
+        }
+        let unit = UNITS.into_iter().find(|(_, length)| nanos.is_multiple_of(*length));
+        unit.map_or_else(|| format!("{nanos}ns"), |(name, length)| format!("{}{name}", nanos / length))
+    }
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         match raw {

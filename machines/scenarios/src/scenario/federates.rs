@@ -35,7 +35,7 @@ pub(super) struct Federates {
 impl AnyModel {
     /// The model of the section `[model]`, if there is one.
     pub fn read(scenario: &mut Scenario, seed: u64) -> Result<Option<Self>, ScenarioError> {
-        #[derive(Clone, Copy)]
+        #[derive(Clone, Copy, PartialEq)]
         enum Kind {
             Phold,
             Traffic,

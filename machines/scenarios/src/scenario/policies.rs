@@ -10,6 +10,7 @@ use paceline_machine::MachineSpec;
 use paceline_policy::{
     DomId, Host, NewDomain, Orders, PcpuId, Policy, PolicyError, Setting, Settings, VcpuId,
 };
+use paceline_scenario::keys::{self, Key, Missing};
 use paceline_scenario::{Raw, ScenarioError, Section, Value};
 
 use super::MachineScenario;
@@ -116,6 +117,18 @@ fn newcomer(dom: u32, privileged: bool, first: u32, vcpus: u32, pins: &[u32]) ->
     NewDomain { dom: DomId(dom), privileged, vcpus: (first..first + vcpus).map(VcpuId).collect(), pins }
 }
 
+/// Notes the settings that a policy has read as keys of `section`.
+fn note(section: &str, settings: &Settings) {
+    for known in settings.known() {
+        keys::note(|| Key {
+            section: section.to_owned(),
+            name: known.key.to_owned(),
+            allowed: known.allowed.clone(),
+            missing: known.default.clone().map_or(Missing::Open, Missing::Default),
+        });
+    }
+}
+
 /// Lets the policy of every host admit the domains of `spec` as they come and go, in the order in which the machine will.
 pub(super) fn admit(scenario: &MachineScenario, kind: &str, spec: &MachineSpec) -> Result<(), ScenarioError> {
     let mut orders = Orders::default();
@@ -123,8 +136,10 @@ pub(super) fn admit(scenario: &MachineScenario, kind: &str, spec: &MachineSpec) 
     let (mut vcpu, hosts) = (0, spec.hosts.len() as u32);
     for (host, number) in spec.hosts.iter().zip(0..) {
         let place = Host { pcpus: host.pcpus };
-        let mut policy = paceline_policy::build(kind, &mut host.policy.settings.clone(), place)
+        let mut settings = host.policy.settings.clone();
+        let mut policy = paceline_policy::build(kind, &mut settings, place)
             .map_err(|error| complain(error, "the policy", (&scenario.policy, &scenario.policy), kind))?;
+        note("policy", &settings);
         policy.start(0, &mut orders);
         let domain = newcomer(number, true, vcpu, host.dom0_vcpus, &host.dom0_pins);
         vcpu += host.dom0_vcpus;
@@ -148,9 +163,11 @@ pub(super) fn admit(scenario: &MachineScenario, kind: &str, spec: &MachineSpec) 
             policy.remove(at_ns, DomId(hosts + number), &mut orders);
             continue;
         };
+        let mut settings = domain.settings.clone();
         policy
-            .add(at_ns, &newcomer, &mut domain.settings.clone(), &mut orders)
+            .add(at_ns, &newcomer, &mut settings, &mut orders)
             .map_err(|error| complain(error, &domain.name, scenario.sections_of(number as usize), kind))?;
+        note("domain.settings", &settings);
     }
     Ok(())
 }

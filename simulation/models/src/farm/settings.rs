@@ -47,12 +47,16 @@ impl Farm {
 
 /// A duration above zero; `default` if the key is missing.
 fn span(section: &mut Section, key: &str, default: Option<Time>) -> Result<Option<Time>, ScenarioError> {
-    match section.optional(key)? {
+    let given = match default {
+        Some(default) => Some(section.or(key, default)?),
+        None => section.optional(key)?,
+    };
+    match given {
         Some(Time::ZERO) => {
             let problem = "something would happen again and again at one instant";
             Err(section.refuse(key, problem, "a duration above zero"))
         }
-        given => Ok(given.or(default)),
+        given => Ok(given),
     }
 }
 

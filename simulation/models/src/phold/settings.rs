@@ -8,7 +8,7 @@ use paceline_results::{Results, RunFacts, Summary};
 
 const MOST_MESSAGES_PER_LP: f64 = 1e6;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Law {
     Any,
     Group,

@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod inputs;
+mod keys;
 mod messages;
 mod parameters;
 mod shapes;
