@@ -1,6 +1,8 @@
 //! The program as its users meet it: arguments and files in, text, files and an exit status out.
 
 mod bad_input;
+#[cfg(unix)]
+mod book;
 mod checkpoints;
 mod control;
 mod determinism;
