@@ -22,9 +22,9 @@ pub(crate) use rules::Rules;
 /// What the federate keeps per LP besides the model's state: 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct LpCore {
-    /// Random numbers drawn.
+    /// Random numbers drawn since the run began: where the LP's stream stands.
     pub draws: u64,
-    /// Events sent.
+    /// Messages sent since the run began: the sequence number of the next one.
     pub sent: u64,
 }
 

@@ -121,6 +121,7 @@ impl Place {
     /// Whether `lp` is one of federate `id`, whose place this is.
     fn holds(&self, lp: LpId, id: u32, partition: &Partition) -> bool {
         match self {
+            // One comparison: numbers below `first` wrap round and are too large.
             Self::Run { first, count } => lp.0.wrapping_sub(*first) < *count,
             Self::Set(_) => partition.place(lp).0 == id,
         }
@@ -152,7 +153,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         Arc::clone(&self.at_work)
     }
 
-    /// Events run so far.
+    /// Events that are final, since this federate was built or its LPs were dealt to it; earlier ones are in
+    /// the run's [`Past`].
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -162,7 +164,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.queue.len() + self.batch.len() - self.cancelled.len()
     }
 
-    /// The time of the latest event run.
+    /// The simulated time of the latest of them; zero without any.
     pub fn last(&self) -> Time {
         self.last
     }
@@ -172,7 +174,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.fault.as_deref()
     }
 
-    /// Who sent `event`.
+    /// The LP that sent `event`; of one from outside, a number that no LP has.
     pub fn origin(&self, event: &Event<M::Event>) -> LpId {
         event.origin(self.rules.ties).0
     }

@@ -82,7 +82,7 @@ impl<T: Slotted> IndexedHeap<T> {
         }
     }
 
-    /// The least entry.
+    /// The least entry, by the order of entries; none where no slot has one.
     pub fn first(&self) -> Option<T> {
         self.heap.first().copied()
     }

@@ -88,7 +88,7 @@ impl<E> Outbox<E> {
         self.lists[federate as usize].events.push(event);
     }
 
-    /// Adds an anti-message.
+    /// Adds an anti-message to `federate`: `receipt` is of a message that was sent there before.
     pub fn push_anti(&mut self, federate: u32, receipt: Receipt<E>) {
         self.lower(federate, receipt.time());
         self.lists[federate as usize].push_anti(receipt);

@@ -29,7 +29,7 @@ thread_local! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PanicNote {
-    /// Its words.
+    /// What the panic said; "without a message" where that was no text.
     pub message: String,
     /// File, line and column, if the hook of the program left them ([`note_panic`]).
     pub place: Option<String>,
@@ -163,7 +163,9 @@ impl<F: Fn() -> Asked> Drop for Asking<F> {
     fn drop(&mut self) {
         let asked = (self.0)();
         // Values are dropped from the innermost call outwards: the first to note knows best.
-        ASKED.with_borrow_mut(|noted| noted.get_or_insert(asked).clone());
+        ASKED.with_borrow_mut(|noted| {
+            noted.get_or_insert(asked);
+        });
     }
 }
 
@@ -178,6 +180,7 @@ pub fn ask<R>(call: impl Fn() -> String, work: impl FnOnce() -> R) -> R {
 
 /// An event as its `Debug` shows it, even where that panics.
 pub(crate) fn shown(event: &impl Debug) -> String {
+    // A panic of `Debug` must not hide the one that the event is shown for.
     let place = (PLACE.take(), ASKED.take());
     let shown = catch(|| format!("{event:?}")).unwrap_or_else(|_| "an event whose `Debug` panics".to_owned());
     PLACE.set(place.0);

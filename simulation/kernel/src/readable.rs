@@ -1,7 +1,7 @@
 //! `Debug` of error types for people: what `Display` says.
 //!
-//! A `main` that returns an error, and `unwrap` and `expect`, show its `Debug`. For the author of a model that is where he meets
-//! it, so that it is to be the message, not the fields. The fields are there for programs: they match on them.
+//! A `main` that returns an error, and `unwrap` and `expect`, show its `Debug`. The author of a model meets
+//! the error there, so `Debug` is the message, not the fields. Programs have the fields to match on.
 
 use std::error::Error;
 use std::fmt;

@@ -74,7 +74,7 @@ impl Rng {
         self.draws = self.draws.checked_sub(draws).expect("no more draws are taken back than were made");
     }
 
-    /// 64 uniform bits.
+    /// 64 uniform bits. Everything else is made of these: one call is one draw.
     #[inline]
     pub const fn u64(&mut self) -> u64 {
         self.draws += 1;

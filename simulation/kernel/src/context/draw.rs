@@ -35,7 +35,8 @@ impl<'a> Draw<'a> {
         Self(rng)
     }
 
-    /// What `draw` draws.
+    /// What `draw` draws, for distributions that have no method here. It must draw from what it is given
+    /// only: numbers that it drew from the context meanwhile would be drawn again.
     #[inline(always)]
     pub fn with<T>(self, draw: impl FnOnce(&mut Rng) -> T) -> T {
         let mut rng = self.0.get();

@@ -48,6 +48,7 @@ pub(super) struct Batch<E> {
 
 impl<E> Batch<E> {
     pub(super) fn new(lps: u32) -> Self {
+        // A power of two, so that an LP's block is found by a shift.
         let size = lps.div_ceil(BLOCKS).max(BLOCK_LPS).next_power_of_two();
         let blocks = lps.div_ceil(size).max(1);
         Self {

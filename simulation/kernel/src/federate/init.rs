@@ -14,7 +14,7 @@ use crate::{Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak,
 pub struct Settings {
     /// Seed of the random streams of all LPs; seeded ties have one of their own ([`TieBreak::Random`]).
     pub seed: u64,
-    /// Order of simultaneous events.
+    /// How simultaneous events of the same depth are ordered.
     pub ties: TieBreak,
     /// How wide the windows will be, in simulated time; zero for one event at a time. Only a hint to the
     /// queue.

@@ -7,7 +7,7 @@ use super::Federate;
 use crate::{Event, EventQueue, LpId, Model, Partition, Time};
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// The event queue.
+    /// The event queue, for hosts that brought their own kind. Events of a batch in hand are not in it.
     pub fn queue(&self) -> &Q {
         &self.queue
     }

@@ -38,7 +38,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Adds another one.
+    /// Adds what was timed elsewhere or later.
     pub fn add(&mut self, other: Self) {
         self.ns += other.ns;
         self.events += other.events;

@@ -113,7 +113,8 @@ pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
-    /// Lets `base` run ahead.
+    /// Lets `base` run ahead, until [`Warp::retreat`] and [`Warp::settle`] give it back. What its
+    /// observer is to hear is held back until nothing can precede it.
     pub fn new(mut base: Federate<M, Q>, settings: &Optimism) -> Self {
         base.hold(true);
         let lps = base.lps.len();
@@ -160,12 +161,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.reached
     }
 
-    /// Events committed so far.
+    /// Events committed so far, as [`Federate::events`].
     pub fn events(&self) -> u64 {
         self.base.events()
     }
 
-    /// Events waiting.
+    /// Events waiting, those of stuck LPs and those that their LPs have cancelled too.
     pub fn pending(&self) -> usize {
         self.base.pending() + self.stuck.values().map(Stuck::len).sum::<usize>()
     }

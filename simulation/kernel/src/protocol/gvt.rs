@@ -127,7 +127,7 @@ impl Gvt {
         }
     }
 
-    /// How it is computed.
+    /// How GVT is computed; fixed for the whole leg.
     pub fn kind(&self) -> GvtKind {
         self.kind
     }
@@ -195,7 +195,7 @@ impl Gvt {
         self.value
     }
 
-    /// What the next round would give if all were back.
+    /// What the next round would give if all were back and other processes set no limit.
     pub fn least(&self) -> Time {
         self.tree[1]
     }

@@ -35,7 +35,7 @@ struct Outgoing {
 /// A promise to be handed to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// The receiver.
+    /// The federate that receives it.
     pub to: u32,
     /// The channel's place among the receiver's incoming ones.
     pub slot: u32,
@@ -90,7 +90,8 @@ impl Links {
         self.incoming.iter().map(|channel| channel.clock).collect()
     }
 
-    /// A promise came in.
+    /// A promise came in: nothing will arrive along incoming channel `slot` before `clock`. An older promise
+    /// changes nothing.
     pub fn raise(&mut self, slot: u32, clock: Time) {
         let channel = &mut self.incoming[slot as usize];
         if clock > channel.clock {

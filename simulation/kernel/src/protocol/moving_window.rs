@@ -32,7 +32,7 @@ const STEP: f64 = 2.0;
 pub struct Effort {
     /// Turns that went farther than the federate had been.
     pub turns: u64,
-    /// Events handled there.
+    /// Events that they handled where the federate had not been.
     pub handled: u64,
     /// Turns that only ran again what had been rolled back.
     pub again: u64,

@@ -234,7 +234,7 @@ impl<M: Model> Log<M> {
             return;
         }
         self.commits += 1;
-        // The reach is that of all segments.
+        // `reach` below looks at all segments.
         self.commit_visits += self.segments.len() as u64;
         for segment in self.segments.iter_mut().take(count).filter(|segment| segment.floor < safe) {
             segment.floor = if segment.bound <= safe { Time::MAX } else { safe };

@@ -24,7 +24,7 @@ pub struct Rollbacks {
     pub primary: u64,
     /// Rollbacks because of a message cancelled after it was handled.
     pub secondary: u64,
-    /// Events undone.
+    /// Events handled that were taken back.
     pub undone: u64,
     /// Events handled once more only to come back to a state.
     pub coasted: u64,
@@ -34,7 +34,7 @@ pub struct Rollbacks {
     pub annihilated: u64,
     /// Messages that lazy cancellation left alone, rightly.
     pub confirmed: u64,
-    /// States copied.
+    /// Copies of states that were made, to come back to.
     pub copied: u64,
     /// The most copies kept at one time.
     pub most_copies: u64,
@@ -54,7 +54,7 @@ pub struct Rollbacks {
     pub retreats: u64,
     /// Events undone by one rollback.
     pub depths: Depths,
-    /// Events undone by LP.
+    /// Events taken back, by LP that had handled them.
     pub by_lp: BTreeMap<LpId, u64>,
 }
 

@@ -25,7 +25,7 @@ pub struct Trouble {
 
 crate::debug_tells!(Trouble);
 
-/// What can go wrong.
+/// What can end a run before its time because of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TroubleKind {

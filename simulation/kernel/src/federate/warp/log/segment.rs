@@ -48,7 +48,9 @@ pub(in super::super) struct Segment<M: Model> {
     pub bound: Time,
     /// No event of it that is not final is before this; [`Time::MAX`] once nothing is left.
     pub floor: Time,
+    /// In the order in which LPs were run.
     pub runs: Vec<Run>,
+    /// Run by run, an LP's in the total order. An *entry* is a place in this list.
     pub events: Vec<Event<M::Event>>,
     /// The LP's counters before each event.
     pub cores: Vec<LpCore>,
