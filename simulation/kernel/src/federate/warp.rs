@@ -209,7 +209,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     }
 
     /// Takes in mail from other federates: messages and anti-messages in the order in which they were sent. May roll back,
-    /// but nothing before the least time in the mail, which it gives out.
+    /// but nothing before the least time in the mail, which it gives out. A panic of the model on the way
+    /// back is kept, and the next turn fails with it.
     pub fn receive(
         &mut self,
         model: &M,

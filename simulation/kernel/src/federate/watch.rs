@@ -40,6 +40,7 @@ impl<M: Model> Watch<M> {
             self.held.push(event.clone());
             return;
         }
+        // Some are left from a leg of Time Warp.
         if !self.held.is_empty() {
             self.tell_held(federate, |held| held < event);
         }

@@ -171,7 +171,8 @@ impl Gvt {
         self.update(federate);
     }
 
-    /// Starts a round. Says whether it is over at once.
+    /// Starts a round. Says whether it is over at once: an asynchronous one always is, a synchronous one if
+    /// no worker has a federate; else the report of the last one ends it.
     pub fn open_round(&mut self) -> bool {
         self.gathering = true;
         self.kind == GvtKind::Asynchronous && self.settle() || self.close_round()

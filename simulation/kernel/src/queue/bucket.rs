@@ -279,6 +279,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
             taken: 0,
             drains: 0,
         };
+        // As wide as a window: narrower buckets mean more list ends to push to than the cache holds.
         queue.set_width(if window == Time::ZERO { WIDTH } else { window.as_ticks() });
         queue
     }

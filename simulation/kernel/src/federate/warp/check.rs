@@ -21,6 +21,7 @@ pub(super) fn handle<M: Model>(
     cx: &mut Context<'_, M>,
     undo: bool,
 ) -> Result<(), TroubleKind> {
+    // As text too: a copy that shares something with the state changes along with it.
     let copy = state.clone();
     let (hash, text) = (hash_of(state), format!("{state:#?}"));
     same("a copy of the state differs from it", hash, &text, &copy)?;

@@ -43,6 +43,7 @@ impl Pace {
 
     /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width` wide.
     pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
+        // Half of a batch ahead is enough, or a good part of a lookahead that is worth a batch.
         let span = safe - floor;
         span >= Time::ticks(self.width(width).as_ticks() / 2) || self.is_worth() && span >= self.worth()
     }

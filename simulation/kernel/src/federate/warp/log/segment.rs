@@ -139,6 +139,7 @@ impl<M: Model> Segment<M> {
 
     /// Puts what an LP has cancelled back to what it was before these entries, the latest of the LP that are alive.
     pub fn give_back(&self, entries: Range<usize>, withdrawn: &mut Withdrawn) {
+        // Not where the rollback goes to: one to time zero must not reach what committed events cancelled.
         let key = self.events[entries.start].key();
         withdrawn.take_back(key);
         for (entry, cause) in self.passed_in(entries) {
