@@ -43,6 +43,7 @@ impl Digest {
     /// Takes in the final state of an LP, with anything else that is its own. The LP's number enters the
     /// hash, so that the digest is another one if two LPs exchange their states.
     pub(crate) fn state(&mut self, lp: u32, state: &impl Hash) {
+        // Any number would do here, but it is part of every digest.
         let mut hasher = Mixer(mix(u64::from(lp), 0x5174_7465));
         state.hash(&mut hasher);
         self.0 = self.0.wrapping_add(hasher.0);

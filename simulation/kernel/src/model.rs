@@ -125,7 +125,9 @@ pub trait Model: Send + Sync + Sized {
         Channels::All
     }
 
-    /// Divides the LPs, all of them, among at most `federates` federates. The default: equal runs of LP numbers.
+    /// Divides the LPs, all of them, among at most `federates` federates; the run has as many as come of it.
+    /// One that does not have exactly the model's LPs is refused ([`PartitionError`](crate::PartitionError)).
+    /// The default: equal runs of LP numbers.
     fn partition(&self, federates: u32) -> Partition {
         Partition::runs(self.lps(), federates)
     }
