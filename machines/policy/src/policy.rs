@@ -70,7 +70,7 @@ pub struct Host {
 /// A domain that comes to the host, with its VCPUs, all of them asleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDomain {
-    /// Its number.
+    /// By which later calls name it.
     pub dom: DomId,
     /// Whether it is the privileged domain that carries the network and the devices of the others (DOM0).
     pub privileged: bool,
@@ -93,7 +93,7 @@ impl NewDomain {
     }
 }
 
-/// A decision.
+/// What a PCPU does from now on, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Pick {
     /// The VCPU that runs; `None` to leave the PCPU idle.

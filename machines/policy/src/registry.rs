@@ -50,7 +50,7 @@ const SHARE: &[&str] = &["period", "slice", "extra"];
 /// The settings of a domain under the servers of RT-Xen.
 const SERVER: &[&str] = &["priority", "budget", "period"];
 
-/// All policies.
+/// Every policy that [`build`] knows.
 pub static POLICIES: &[PolicyKind] = &[
     PolicyKind {
         name: "round-robin",

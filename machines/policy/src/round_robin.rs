@@ -12,7 +12,7 @@ use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
 };
 
-/// Round robin.
+/// The policy; [`RoundRobin::from_settings`] makes it.
 #[derive(Debug)]
 pub struct RoundRobin {
     slice_ns: u64,

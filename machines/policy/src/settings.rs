@@ -17,11 +17,12 @@ pub enum Setting {
     Count(u64),
     /// Yes or no.
     Flag(bool),
-    /// A word.
+    /// A text, such as one of several names.
     Word(String),
 }
 
-/// Why a policy, or a domain under it, cannot be set up.
+/// Why a policy, or a domain under it, cannot be set up. The policy stays as it was: a host can go on without that domain, or with its
+/// old settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PolicyError {
     /// There is no such policy.
@@ -37,9 +38,9 @@ pub enum PolicyError {
     UnknownSetting {
         /// The policy, or a domain under it.
         who: String,
-        /// The setting.
+        /// The name that nothing reads.
         key: String,
-        /// What there is.
+        /// The names that are read, or "none".
         allowed: String,
     },
     /// A value that the setting does not allow.
@@ -47,7 +48,7 @@ pub enum PolicyError {
     BadValue {
         /// The setting.
         key: String,
-        /// The value.
+        /// The value, with its unit.
         value: String,
         /// The values it can have.
         allowed: String,
@@ -57,7 +58,7 @@ pub enum PolicyError {
         "{dom} cannot be admitted: {pcpu} would have to give {percent} % of its time; allowed: at most 100 %"
     )]
     Oversubscribed {
-        /// Which domain.
+        /// The one that asked.
         dom: DomId,
         /// On which PCPU.
         pcpu: PcpuId,
@@ -69,11 +70,11 @@ pub enum PolicyError {
         "{dom} has {vcpus} VCPUs, which {policy} cannot run together on {pcpus} PCPUs; allowed: at most {pcpus}"
     )]
     TooManyVcpus {
-        /// Which domain.
+        /// The one that asked.
         dom: DomId,
         /// How many it has.
         vcpus: u32,
-        /// The policy.
+        /// By name.
         policy: &'static str,
         /// How many can run at once.
         pcpus: u32,

@@ -168,7 +168,7 @@ impl Policy for Gang {
         }
         let vcpus = domain.vcpus.clone();
         self.doms.insert(domain.dom, Domain { gang, vcpus, pending: 0, messages: 0 });
-        self.join(now_ns, gang, &domain.vcpus, orders);
+        self.join_gang(now_ns, gang, &domain.vcpus, orders);
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Policy for Gang {
         for id in &vcpus {
             self.sleep(now_ns, *id, orders);
         }
-        self.part(dom, &vcpus);
+        self.leave_gang(dom, &vcpus);
         for id in vcpus {
             self.vcpus.remove(id);
         }
@@ -196,9 +196,9 @@ impl Policy for Gang {
             let vcpus = self.doms[dom].vcpus.clone();
             let pins: Vec<_> = vcpus.iter().map(|id| self.vcpus[*id].pin).collect();
             self.admit(dom, gang, &vcpus, &pins)?;
-            self.part(dom, &vcpus);
+            self.leave_gang(dom, &vcpus);
             self.doms[dom].gang = gang;
-            self.join(now_ns, gang, &vcpus, orders);
+            self.join_gang(now_ns, gang, &vcpus, orders);
         }
         Ok(())
     }
@@ -211,11 +211,12 @@ impl Policy for Gang {
         vcpu.stint = stint;
         let row = vcpu.row;
         *self.awake.entry(row).or_default() += 1;
-        self.stand(id);
+        self.enqueue(id);
         self.ask_if_better(id, orders);
     }
 
     fn sleep(&mut self, now_ns: u64, id: VcpuId, _orders: &mut Orders) {
+        // `remove` calls this for VCPUs that the host has put to sleep already.
         if !self.vcpus[id].awake {
             return;
         }
@@ -235,7 +236,8 @@ impl Policy for Gang {
         if let Some(last) = self.columns[pcpu.index()].running {
             self.charge(now_ns, last);
             self.leave(last);
-            self.stand(last);
+            self.enqueue(last);
+            // It has got another column while it ran.
             if self.vcpus[last].column != pcpu {
                 self.ask_if_better(last, orders);
             }
@@ -262,7 +264,7 @@ impl Policy for Gang {
         let old = self.vcpus[vcpu].pin.replace(pcpu);
         // A gang never has two VCPUs on one PCPU: if the migration would need that, the VCPU stays where it is.
         if self.could_seat(gang) {
-            self.join(now_ns, gang, &[], orders);
+            self.join_gang(now_ns, gang, &[], orders);
             self.vcpus[vcpu].pin = pin.then_some(pcpu);
         } else {
             self.vcpus[vcpu].pin = old;

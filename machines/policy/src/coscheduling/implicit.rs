@@ -217,6 +217,7 @@ impl Policy for Implicit {
         if let Some(last) = last {
             let left = self.vcpus[last].used_ns < self.slice_ns;
             let place = match (left, boosted) {
+                // Only a boost ends a slice early.
                 (true, false) => return self.run(now_ns, pcpu, last),
                 (true, true) => self.queues[pcpu.index()].preempted(),
                 (false, _) => {

@@ -240,7 +240,9 @@ impl Policy for Sedf {
             self.vcpus[id].deadline_ns = now_ns + share.period_ns;
             self.enter(now_ns, id);
             self.ask_if_better(id, orders);
-            ran.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+            if let Some(pcpu) = ran {
+                orders.reschedule(pcpu);
+            }
         }
         Ok(())
     }
@@ -249,10 +251,12 @@ impl Policy for Sedf {
         let share = self.share(id);
         let vcpu = &mut self.vcpus[id];
         vcpu.awake = true;
+        // Long unblocking: a new period begins at once (rule "2b" of Xen).
         if vcpu.deadline_ns <= now_ns {
             vcpu.begin(now_ns);
             vcpu.deadline_ns = now_ns + share.period_ns;
         } else if vcpu.deadline_ns - share.period_ns <= now_ns {
+            // Short unblocking: the rest of the slice is lost, and the penalty line makes up for it.
             vcpu.lost_ns = share.slice_ns.saturating_sub(vcpu.used_ns);
             vcpu.used_ns = 0;
             vcpu.deadline_ns += share.period_ns;
@@ -298,11 +302,16 @@ impl Policy for Sedf {
         }
         let begins_ns = self.pcpus[pcpu.index()].waiting.first().map(|(at_ns, _)| at_ns);
         let Some(vcpu) = vcpu else {
-            begins_ns.into_iter().for_each(|at_ns| orders.set_timer(pcpu.0, at_ns));
+            if let Some(at_ns) = begins_ns {
+                orders.set_timer(pcpu.0, at_ns);
+            }
             return Pick { vcpu: None, slice_ns: None, examined };
         };
         let mut slice_ns = self.run(now_ns, vcpu);
-        begins_ns.into_iter().for_each(|at_ns| slice_ns = slice_ns.min(at_ns - now_ns));
+        if let Some(at_ns) = begins_ns {
+            // A VCPU whose period begins then may come before this one.
+            slice_ns = slice_ns.min(at_ns - now_ns);
+        }
         self.pcpus[pcpu.index()].slice_end_ns = now_ns + slice_ns;
         Pick { vcpu: Some(vcpu), slice_ns: Some(slice_ns), examined }
     }

@@ -177,6 +177,7 @@ impl Policy for Bvt {
         for id in ids {
             let runs_on = self.vcpus[id].runs_on;
             if let Some(pcpu) = runs_on {
+                // What it has run so far counts at the old advance.
                 self.charge(id, now_ns, orders);
                 orders.reschedule(pcpu);
             }

@@ -47,7 +47,7 @@ impl<T> Alarms<T> {
         Some((at_ns, vcpu, what))
     }
 
-    /// Sets the timer for the first entry, not before now: the host sets no timer in the past.
+    /// Sets the timer for the first entry; for now, where that is overdue.
     pub(crate) fn set_timer(&self, now_ns: u64, orders: &mut Orders) {
         if let Some(((at_ns, _), _)) = self.due.first_key_value() {
             orders.set_timer(self.timer, (*at_ns).max(now_ns));

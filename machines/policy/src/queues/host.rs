@@ -105,8 +105,8 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// The VCPU that runs on `pcpu` has another standing.
-    pub(crate) fn stand(&mut self, pcpu: PcpuId, key: K) {
+    /// Gives the VCPU that runs on `pcpu` another key.
+    pub(crate) fn rekey_running(&mut self, pcpu: PcpuId, key: K) {
         if let Some((_, before)) = &mut self.running[pcpu.index()] {
             if self.busy.remove(&(*before, pcpu)) {
                 self.busy.insert((key, pcpu));

@@ -102,6 +102,7 @@ impl<R: Rule> RtServers<R> {
         let server = &mut self.servers[id];
         let competes = Self::competes(server);
         if let Some(pcpu) = server.holds {
+            // The slice that it has there was computed from another budget.
             orders.reschedule(pcpu);
         } else if !competes {
             self.waiting.leave(id);
@@ -205,6 +206,7 @@ impl<R: Rule> Policy for RtServers<R> {
         let ids = self.servers.ids(|server| server.dom == dom);
         let old = ids.first().map_or(Terms::default(), |id| self.servers[*id].terms);
         let terms = Terms::from_settings(dom, settings, old)?;
+        // What is due under the old terms comes first.
         self.replenish(now_ns, orders);
         for id in ids {
             self.waiting.leave(id);
@@ -272,6 +274,7 @@ impl<R: Rule> Policy for RtServers<R> {
         server.starts(pcpu, now_ns, goes_on);
         let (awake, left_ns) = (server.awake, server.left_ns);
         if !awake {
+            // A host ends no slice on a PCPU that idles: the timer ends this turn.
             orders.set_timer(REPLENISH + 1 + pcpu.0, now_ns + left_ns);
         }
         // The first of the waiting servers may be entitled to another PCPU.

@@ -122,8 +122,9 @@ impl NsxPlus {
 
     fn enqueue(&mut self, id: VcpuId) {
         self.queues.wait(id, self.key(id), self.place(id));
+        // DOM0 does not simulate: its clock does not count for simulated time.
         if !self.vcpus[id].privileged {
-            self.clocks.stand(id, self.vcpus[id].lvt_ns);
+            self.clocks.stop(id, self.vcpus[id].lvt_ns);
         }
     }
 
@@ -274,7 +275,7 @@ impl Policy for NsxPlus {
         self.vcpus[vcpu].awake = true;
         if let Some(pcpu) = self.queues.runs_on(vcpu) {
             let standing_ns = self.run_clock(now_ns, vcpu);
-            self.queues.stand(pcpu, standing_ns);
+            self.queues.rekey_running(pcpu, standing_ns);
         } else {
             self.enqueue(vcpu);
             self.offer(now_ns, vcpu, orders);

@@ -108,6 +108,7 @@ impl Vcpu {
     fn read(&mut self) {
         // However low a guest's LVT, DOM0 stays below it.
         let lvt = self.page.lvt.max(NORMAL_TIME);
+        // An LVT that is the same as before means a guest that waits: it goes behind all others until it is read again.
         self.flipped = !self.flipped && lvt == self.prior_sim_time;
         if self.flipped {
             self.sim_time = MAX_TIME;
@@ -171,6 +172,7 @@ impl Psx {
     /// Services a VCPU: reads its switch, and its LVT if `reads`.
     fn service(&mut self, now_ns: u64, id: VcpuId, reads: bool) {
         let vcpu = &mut self.vcpus[id];
+        // DOM0 has no page; its time stays below all others.
         if vcpu.privileged {
             return;
         }
@@ -203,7 +205,7 @@ impl Psx {
             vcpu.back_to_normal();
             self.queues.rekey(id, NORMAL_TIME);
             if let Some(pcpu) = self.queues.runs_on(id) {
-                self.queues.stand(pcpu, NORMAL_TIME);
+                self.queues.rekey_running(pcpu, NORMAL_TIME);
             }
         }
     }

@@ -114,7 +114,7 @@ impl PsxPlus {
         let vcpu = &self.vcpus[id];
         let (key, standing, place) = (vcpu.key(), vcpu.standing(), vcpu.place());
         if let Some(pcpu) = self.queues.runs_on(id) {
-            self.queues.stand(pcpu, standing);
+            self.queues.rekey_running(pcpu, standing);
         } else if self.queues.waits(id) {
             self.queues.rekey(id, key);
             self.queues.offer(key, place, orders);

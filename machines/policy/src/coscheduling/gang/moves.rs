@@ -84,7 +84,7 @@ impl Gang {
     }
 
     /// Seats `gang` again, together with `vcpus`, which are in no gang.
-    pub(super) fn join(&mut self, now_ns: u64, gang: Name, vcpus: &[VcpuId], orders: &mut Orders) {
+    pub(super) fn join_gang(&mut self, now_ns: u64, gang: Name, vcpus: &[VcpuId], orders: &mut Orders) {
         let mut seats = self.seats(gang);
         for seat in &seats {
             let (row, column) = (self.vcpus[seat.vcpu].row, self.vcpus[seat.vcpu].column);
@@ -99,7 +99,7 @@ impl Gang {
     }
 
     /// Takes the VCPUs of a domain out of its gang.
-    pub(super) fn part(&mut self, dom: DomId, vcpus: &[VcpuId]) {
+    pub(super) fn leave_gang(&mut self, dom: DomId, vcpus: &[VcpuId]) {
         let gang = self.doms[dom].gang;
         for id in vcpus {
             let (row, column) = (self.vcpus[*id].row, self.vcpus[*id].column);
@@ -131,7 +131,7 @@ impl Gang {
             // It moves to the queue of its new column when it stops on the old PCPU.
             Some(pcpu) => orders.reschedule(pcpu),
             None => {
-                self.stand(id);
+                self.enqueue(id);
                 self.ask_if_better(id, orders);
             }
         }
@@ -147,7 +147,7 @@ impl Gang {
     }
 
     /// Puts `id`, which is awake and does not run, into its column's queue.
-    pub(super) fn stand(&mut self, id: VcpuId) {
+    pub(super) fn enqueue(&mut self, id: VcpuId) {
         let vcpu = &self.vcpus[id];
         let (column, key) = (vcpu.column.index(), vcpu.key());
         self.columns[column].line.insert(key, id);
@@ -234,13 +234,13 @@ impl Gang {
 
     /// Applies a change that may move the VCPU in its queue.
     fn with_key(&mut self, id: VcpuId, change: impl FnOnce(&mut Vcpu)) {
-        let stands = self.vcpus[id].awake && self.vcpus[id].runs_on.is_none();
-        if stands {
+        let is_queued = self.vcpus[id].awake && self.vcpus[id].runs_on.is_none();
+        if is_queued {
             self.leave(id);
         }
         change(&mut self.vcpus[id]);
-        if stands {
-            self.stand(id);
+        if is_queued {
+            self.enqueue(id);
         }
     }
 

@@ -189,6 +189,7 @@ impl Sedf {
             (Some(runs), Place::Penalty) => runs.place == Place::Extra,
             (Some(_), Place::Extra | Place::Nowhere) => false,
         };
+        // A period that begins within the running slice may end it early.
         let begins_first = self.share(id).slice_ns > 0 && self.period_ns(id) < pcpu.slice_end_ns;
         if better || begins_first {
             orders.reschedule(vcpu.home);
@@ -197,6 +198,7 @@ impl Sedf {
 
     /// Ranks the VCPUs of `dom` again, because its page has changed.
     pub(super) fn rank_again(&mut self, dom: DomId) {
+        // A scan ranks at every decision.
         if self.scans {
             return;
         }

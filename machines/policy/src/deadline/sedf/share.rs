@@ -11,7 +11,6 @@ const WHOLE: u64 = 1 << 40;
 /// What every VCPU of a domain gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
-    /// The period.
     pub period_ns: u64,
     /// The time that is guaranteed in every period.
     pub slice_ns: u64,

@@ -159,7 +159,9 @@ impl Credit {
         if !to_head.is_empty() {
             let moved: BTreeSet<_> = to_head.iter().copied().collect();
             self.active.retain(|dom| !moved.contains(dom));
-            to_head.into_iter().for_each(|dom| self.active.push_front(dom));
+            for dom in to_head {
+                self.active.push_front(dom);
+            }
         }
         parts
     }
@@ -177,7 +179,9 @@ impl Credit {
             if parks {
                 let runs_on = vcpu.runs_on;
                 self.dequeue(id);
-                runs_on.into_iter().for_each(|pcpu| orders.reschedule(pcpu));
+                if let Some(pcpu) = runs_on {
+                    orders.reschedule(pcpu);
+                }
             }
             return false;
         }

@@ -11,32 +11,32 @@ use crate::VcpuId;
 
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    standing: BTreeSet<(i64, VcpuId)>,
+    stopped: BTreeSet<(i64, VcpuId)>,
     running: BTreeSet<(i64, VcpuId)>,
     reached_ns: i64,
 }
 
 impl Clocks {
-    pub(super) fn stand(&mut self, vcpu: VcpuId, lvt_ns: i64) {
-        self.standing.insert((lvt_ns, vcpu));
+    pub(super) fn stop(&mut self, vcpu: VcpuId, lvt_ns: i64) {
+        self.stopped.insert((lvt_ns, vcpu));
     }
 
     pub(super) fn run(&mut self, vcpu: VcpuId, lvt_ns: i64, offset_ns: i64) {
-        self.standing.remove(&(lvt_ns, vcpu));
+        self.stopped.remove(&(lvt_ns, vcpu));
         self.running.insert((offset_ns, vcpu));
     }
 
     /// Removes the clock of `vcpu`, which stands at `lvt_ns` or runs with `offset_ns`.
     pub(super) fn leave(&mut self, vcpu: VcpuId, lvt_ns: i64, offset_ns: i64) {
-        self.standing.remove(&(lvt_ns, vcpu));
+        self.stopped.remove(&(lvt_ns, vcpu));
         self.running.remove(&(offset_ns, vcpu));
     }
 
     /// Simulated time: the least of all clocks.
     pub(super) fn least_ns(&mut self, now_ns: u64) -> i64 {
-        let standing = self.standing.first().map(|(lvt_ns, _)| *lvt_ns);
+        let stopped = self.stopped.first().map(|(lvt_ns, _)| *lvt_ns);
         let running = self.running.first().map(|(offset_ns, _)| offset_ns + now_ns as i64);
-        if let Some(least_ns) = standing.into_iter().chain(running).min() {
+        if let Some(least_ns) = stopped.into_iter().chain(running).min() {
             self.reached_ns = self.reached_ns.max(least_ns);
         }
         self.reached_ns
