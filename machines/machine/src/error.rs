@@ -14,63 +14,39 @@ pub struct Waiting {
     pub waits_for: String,
 }
 
-/// Why a machine cannot run, or cannot continue.
+/// Why a machine cannot run, or cannot continue. Either way the run is over: nothing of it is reported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(
+    missing_docs,
+    reason = "the text of an error says what its fields are; the docs say what is not seen there"
+)]
 pub enum MachineError {
     /// A value in the spec that is not allowed.
     #[error("{what} cannot be {value}; allowed: {allowed}")]
-    BadSpec {
-        /// Which part.
-        what: String,
-        /// What it is.
-        value: String,
-        /// The values that are allowed.
-        allowed: String,
-    },
+    BadSpec { what: String, value: String, allowed: String },
     /// The policy of a host refuses its settings or a domain.
     #[error("{place}: {source}")]
     Policy {
         /// Host or domain.
         place: String,
-        /// Why.
         source: PolicyError,
     },
     /// Two domains on hosts that no link joins.
     #[error("a process of {from} sends to a process of {to}, but no link joins their hosts")]
-    NoLink {
-        /// The sender's domain.
-        from: String,
-        /// The receiver's domain.
-        to: String,
-    },
+    NoLink { from: String, to: String },
     /// A message to a process that does not exist.
     #[error("a process of {from} sends to process {to}; there are {processes}")]
-    NoProcess {
-        /// The sender's domain.
-        from: String,
-        /// To which.
-        to: u32,
-        /// How many there are.
-        processes: u32,
-    },
+    NoProcess { from: String, to: u32, processes: u32 },
     /// No process can ever continue.
     #[error("deadlock at {at_ns} ns: {}", list_waiting(waiting))]
     Deadlock {
-        /// When.
         at_ns: u64,
         /// The processes that wait, and what each waits for.
         waiting: Vec<Waiting>,
     },
     /// A process that does more and more in no time.
     #[error("process {process} of {domain} runs forever at {at_ns} ns: none of its operations takes time")]
-    Endless {
-        /// Its domain.
-        domain: String,
-        /// Its number within the domain.
-        process: u32,
-        /// When.
-        at_ns: u64,
-    },
+    Endless { domain: String, process: u32, at_ns: u64 },
 }
 
 /// At most eight of the processes, so that the text stays readable where thousands wait.

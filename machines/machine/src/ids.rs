@@ -33,7 +33,6 @@ pub struct PacketId(pub u32);
 pub(crate) trait Id: Copy {
     /// The id of this number.
     fn of(number: u32) -> Self;
-    /// Its number.
     fn number(self) -> u32;
 }
 
@@ -53,7 +52,7 @@ macro_rules! ids {
 
 ids!(HostId, GuestId, PcpuId, VcpuId, PacketId, ProcessId);
 
-/// Consecutive ids.
+/// Ids that follow each other, such as those of a guest's VCPUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<I> {
     first: I,
@@ -71,7 +70,6 @@ impl<I: Id> Span<I> {
         self.first
     }
 
-    /// How many.
     pub fn count(self) -> u32 {
         self.count
     }
@@ -111,13 +109,13 @@ impl<I: Id, T> Arena<I, T> {
         self.all.len() as u32
     }
 
-    /// Adds one.
+    /// Returns the id of the value.
     pub fn push(&mut self, value: T) -> I {
         self.all.push(value);
         I::of(self.len() - 1)
     }
 
-    /// Adds several.
+    /// Returns the ids of the values, in their order.
     pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> Span<I> {
         let first = self.len();
         self.all.extend(values);

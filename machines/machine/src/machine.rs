@@ -44,7 +44,6 @@ pub fn run_observed(spec: MachineSpec, observer: &mut dyn Observer) -> Result<Ra
     Machine::build(spec, observer)?.run()
 }
 
-/// A machine.
 pub(crate) struct Machine<'a> {
     costs: Costs,
     until_ns: Option<u64>,
@@ -90,11 +89,12 @@ impl Machine<'_> {
                 break;
             }
             self.now_ns = at_ns;
-            self.happen(event);
+            self.handle(event);
             self.decide();
             if let Some(fault) = self.fault.take() {
                 return Err(fault);
             }
+            // Every process waits for a message, none is on its way and no domain is to come: nothing can go on any more.
             if self.progress.is_stuck() && !self.network.packets.are_awaited() {
                 return Err(self.deadlock());
             }
@@ -110,24 +110,24 @@ impl Machine<'_> {
         Ok(Ran { report, programs: self.processes.into_values().map(|process| process.program).collect() })
     }
 
-    fn happen(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Segment { vcpu } => self.segment_ends(vcpu),
             Event::Switched { pcpu } => self.switched(pcpu),
             Event::Slice { pcpu } => self.decisions.undecided.push_back(pcpu),
             Event::Timer { host, timer } => {
                 self.hosts[host].policy.timer(self.now_ns, timer, &mut self.decisions.orders);
-                self.obey(host);
+                self.fulfil_orders(host);
             }
             Event::Arrival { packet } => self.arrives(packet),
-            Event::Awake { process } => self.slept(process),
-            Event::Comes { guest } => self.comes(guest),
-            Event::Goes { guest } => self.goes(guest),
+            Event::Awake { process } => self.end_sleep(process),
+            Event::Comes { guest } => self.admit_domain(guest),
+            Event::Goes { guest } => self.dismiss_domain(guest),
         }
     }
 
     /// Fulfils the orders of the policy of `host`; its decisions follow when the current event has been handled.
-    pub fn obey(&mut self, host: HostId) {
+    pub fn fulfil_orders(&mut self, host: HostId) {
         let host_state = &mut self.hosts[host];
         for (timer, at_ns) in self.decisions.orders.timers.drain(..) {
             let number = timer as usize;
@@ -136,10 +136,12 @@ impl Machine<'_> {
             }
             let slot = *host_state.timers[number]
                 .get_or_insert_with(|| self.calendar.slot(Event::Timer { host, timer }));
+            // A time that has passed means at once.
             self.calendar.set(slot, at_ns.max(self.now_ns));
         }
         for pcpu in self.decisions.orders.reschedule.drain(..) {
             let pcpu = host_state.pcpus.at(pcpu.0);
+            // One decision answers all requests of an instant.
             if !self.decisions.undecided.contains(&pcpu) {
                 self.decisions.undecided.push_back(pcpu);
             }
@@ -159,9 +161,9 @@ impl Machine<'_> {
     }
 
     /// The messages that wait for a domain have changed in number.
-    pub fn tell_pending(&mut self, host: HostId, dom: DomId, messages: u32) {
+    pub fn report_pending(&mut self, host: HostId, dom: DomId, messages: u32) {
         self.hosts[host].policy.pending(self.now_ns, dom, messages, &mut self.decisions.orders);
-        self.obey(host);
+        self.fulfil_orders(host);
     }
 
     /// The number of a guest among all domains: the privileged ones come first.

@@ -33,7 +33,6 @@ pub enum Stage {
     Done,
 }
 
-/// A process.
 #[derive(Debug)]
 pub struct Process {
     pub program: Box<dyn Program>,

@@ -21,22 +21,22 @@ impl ProcessId {
 /// A message that has come.
 #[derive(Debug)]
 pub struct Message {
-    /// The sender.
+    /// Who sent it.
     pub from: ProcessId,
     /// Its size in bytes.
     pub bytes: u32,
-    /// Its content.
+    /// What the sender gave as [`Outgoing::payload`].
     pub payload: Box<dyn Any + Send>,
 }
 
 /// A message that is to be sent.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The receiver.
+    /// Who gets it, in any guest of any host that a link joins.
     pub to: ProcessId,
     /// Its size in bytes.
     pub bytes: u32,
-    /// Its content.
+    /// What the sender gave as [`Outgoing::payload`].
     pub payload: Box<dyn Any + Send>,
 }
 
@@ -66,7 +66,7 @@ pub enum Op {
     Yield,
     /// Is asleep for so many nanoseconds.
     Sleep(u64),
-    /// Is done.
+    /// Ends: the process asks for nothing more, and what comes for it is dropped.
     Done,
 }
 

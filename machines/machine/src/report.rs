@@ -20,7 +20,7 @@ pub struct Report {
     pub at_ns: u64,
     /// A digest of every decision: who ran where from when on.
     pub digest: u64,
-    /// By host.
+    /// In the order of the spec.
     pub hosts: Vec<HostReport>,
     /// By guest domain, as in the spec.
     pub domains: Vec<DomainReport>,
@@ -29,7 +29,7 @@ pub struct Report {
 /// What a host has done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostReport {
-    /// Its name.
+    /// As the spec has it.
     pub name: String,
     /// Decisions of the policy.
     pub decisions: u64,
@@ -50,7 +50,7 @@ pub struct HostReport {
 /// What a guest has done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DomainReport {
-    /// Its name.
+    /// As the spec has it.
     pub name: String,
     /// When its last process was done.
     pub done_ns: Option<u64>,

@@ -9,11 +9,11 @@ use crate::{Costs, Program};
 /// A machine: hosts, the links between them, domains with their programs, and what things cost.
 #[derive(Debug, Default)]
 pub struct MachineSpec {
-    /// The hosts.
+    /// Domains and links name them by their index here.
     pub hosts: Vec<HostSpec>,
     /// The links between them, at most one between two hosts; each carries messages both ways.
     pub links: Vec<LinkSpec>,
-    /// The guests.
+    /// Their VCPUs and processes are numbered in this order.
     pub domains: Vec<DomainSpec>,
     /// What things cost.
     pub costs: Costs,
@@ -21,7 +21,7 @@ pub struct MachineSpec {
     pub until_ns: Option<u64>,
 }
 
-/// A host.
+/// A physical machine with one policy for all its PCPUs.
 #[derive(Clone, Debug)]
 pub struct HostSpec {
     /// Its name, for people.
@@ -68,9 +68,9 @@ impl Siblings {
 /// A policy by name, with its settings.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySpec {
-    /// Its name: one of [`paceline_policy::POLICIES`].
+    /// One of [`paceline_policy::POLICIES`].
     pub kind: String,
-    /// Its settings.
+    /// What the policy reads when the host is made.
     pub settings: Settings,
 }
 
@@ -101,9 +101,9 @@ pub struct DomainSpec {
     /// Whether each process has a VCPU of its own, in their order, and no other. The domain is then an operating system on the
     /// bare machine: its threads are the VCPUs, its scheduler is the host's policy.
     pub threads: bool,
-    /// Its settings under the host's policy.
+    /// What the host's policy reads for this domain.
     pub settings: Settings,
-    /// Its processes.
+    /// What its guest runs, one program a process.
     pub processes: Vec<Box<dyn Program>>,
     /// When it comes. What is sent to it before is lost.
     pub arrives_ns: u64,

@@ -10,7 +10,6 @@ use crate::calendar::Slot;
 use crate::ids::{DomId, GuestId, HostId, PacketId, PcpuId, Span, VcpuId};
 use crate::{HostReport, ProcessId, Siblings};
 
-/// A host.
 #[derive(Debug)]
 pub struct Host {
     pub policy: Box<dyn Policy>,
@@ -122,7 +121,6 @@ pub enum Errand {
     Switch,
 }
 
-/// A guest.
 #[derive(Debug)]
 pub struct Guest {
     pub name: String,

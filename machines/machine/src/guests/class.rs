@@ -9,7 +9,7 @@ pub enum Class {
     S,
     /// For a workstation of 1995.
     W,
-    /// Small.
+    /// The smallest of the standard problems.
     A,
     /// About four times A.
     B,
@@ -23,7 +23,7 @@ impl Class {
     /// All of them, smallest first.
     pub const ALL: [Self; 6] = [Self::S, Self::W, Self::A, Self::B, Self::C, Self::D];
 
-    /// Its letter.
+    /// The letter by which NPB names it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::S => "S",

@@ -37,9 +37,9 @@ const OPERATIONS: u64 = SCALE + 2 * (JACOBIAN + SOLVE) + UPDATE + 3 * RHS_DIRECT
 /// What LU is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How many points.
+    /// It says how many points the grid has.
     pub class: Class,
-    /// How often.
+    /// How many times the grid is swept, there and back.
     pub iterations: u32,
     /// Norms are taken after so many iterations; 0 for after the last one only.
     pub norm_every: u32,

@@ -49,7 +49,7 @@ pub struct Tally {
     pub computed_ns: u64,
     /// Messages it has sent.
     pub messages: u64,
-    /// Their bytes.
+    /// The sum of their sizes, as the program gives them.
     pub bytes: u64,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Tag {
 pub(crate) enum Step {
     /// Needs the CPU for so many picoseconds, at most half a year of them.
     Compute { ps: u64 },
-    /// Is asleep.
+    /// Sleeps, as after `nanosleep`: the VCPU is free meanwhile.
     Sleep { ns: u64 },
     /// Sends a message.
     Send { to: u32, tag: Tag, bytes: u64 },

@@ -35,7 +35,7 @@ impl Pacing {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Free, Self::Closed, Self::Barrier];
 
-    /// Its name.
+    /// As scenarios name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Free => "free",

@@ -179,7 +179,7 @@ impl<'a> Machine<'a> {
             pending: 0,
             dom0,
         });
-        self.obey(number);
+        self.fulfil_orders(number);
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A domain comes: its host's policy admits it, and its processes are ready.
-    pub fn comes(&mut self, guest: GuestId) {
+    pub fn admit_domain(&mut self, guest: GuestId) {
         self.progress.move_domain();
         let guest_state = &mut self.guests[guest];
         let Comer { domain, mut settings } = guest_state.comer.take().expect("a domain comes once");
@@ -266,7 +266,7 @@ impl<'a> Machine<'a> {
         for process in processes.iter() {
             self.processes[process].off = false;
         }
-        self.obey(host);
+        self.fulfil_orders(host);
         for vcpu in vcpus.iter() {
             self.vcpus[vcpu].place = Place::Asleep;
         }
@@ -278,7 +278,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A domain goes, done or not: its processes are no more, and messages to it are dropped.
-    pub fn goes(&mut self, guest: GuestId) {
+    pub fn dismiss_domain(&mut self, guest: GuestId) {
         let guest_state = &mut self.guests[guest];
         guest_state.here = false;
         if !guest_state.background {
@@ -294,7 +294,7 @@ impl<'a> Machine<'a> {
         self.empty_rings(guest);
         let dom = self.dom_of(guest);
         self.hosts[host].policy.remove(self.now_ns, dom, &mut self.decisions.orders);
-        self.obey(host);
+        self.fulfil_orders(host);
     }
 
     /// A VCPU of a guest that goes stops whatever it does.
@@ -312,7 +312,7 @@ impl<'a> Machine<'a> {
                 guest_state.report.waited_ns += self.now_ns - since_ns;
                 let host = guest_state.host;
                 self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
-                self.obey(host);
+                self.fulfil_orders(host);
             }
             Place::Asleep | Place::Gone => {}
         }

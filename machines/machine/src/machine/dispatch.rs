@@ -18,6 +18,7 @@ impl Machine<'_> {
     /// Asks the policy which VCPU runs on `pcpu` from now on.
     pub fn reschedule(&mut self, pcpu: PcpuId) {
         let before = self.pcpus[pcpu].running;
+        // Whatever is decided, the hypervisor takes the PCPU for a moment: `switched` begins the next segment.
         if let Some(vcpu) = before {
             self.stop(vcpu);
         }
@@ -28,16 +29,17 @@ impl Machine<'_> {
         host_state.report.decisions += 1;
         let after = pick.vcpu;
         let mut cost_ns = self.costs.decision_ns + u64::from(pick.examined) * self.costs.examined_ps / 1_000;
-        self.obey(host);
+        self.fulfil_orders(host);
         if before != after {
             if let Some(vcpu) = before {
                 self.book_stretch(pcpu);
-                self.leaves(vcpu);
+                self.take_off(vcpu);
             }
             self.pcpus[pcpu].running = after;
             if let Some(vcpu) = after {
-                cost_ns += self.enters(vcpu, pcpu);
+                cost_ns += self.put_on(vcpu, pcpu);
             }
+            // Only changes count, so that asking a policy more often does not change the digest.
             self.decisions.digest = mix(self.decisions.digest, self.now_ns);
             self.decisions.digest = mix(
                 self.decisions.digest,
@@ -59,6 +61,7 @@ impl Machine<'_> {
         }
         match pick.slice_ns.filter(|_| after.is_some()) {
             Some(slice_ns) => {
+                // A slice of no length would end at this instant, again and again.
                 self.calendar.set(pcpu_state.slice, self.now_ns.saturating_add(slice_ns.max(1)))
             }
             None => self.calendar.cancel(pcpu_state.slice),
@@ -69,7 +72,7 @@ impl Machine<'_> {
     }
 
     /// Puts a VCPU on a PCPU. Returns the cost.
-    fn enters(&mut self, vcpu: VcpuId, pcpu: PcpuId) -> u64 {
+    fn put_on(&mut self, vcpu: VcpuId, pcpu: PcpuId) -> u64 {
         let vcpu_state = &mut self.vcpus[vcpu];
         let Place::Waits(since_ns) = vcpu_state.place else {
             panic!("the policy picks {vcpu}, which does not wait for a PCPU: {:?}", vcpu_state.place);
@@ -87,7 +90,7 @@ impl Machine<'_> {
     }
 
     /// A VCPU has left its PCPU to another.
-    fn leaves(&mut self, vcpu: VcpuId) {
+    fn take_off(&mut self, vcpu: VcpuId) {
         let vcpu_state = &mut self.vcpus[vcpu];
         if let Place::On(_) = vcpu_state.place {
             vcpu_state.place = Place::Waits(self.now_ns);
@@ -147,6 +150,7 @@ impl Machine<'_> {
         if let Some(vcpu) = self.pcpus[sibling].running
             && self.vcpus[vcpu].segment.is_some()
         {
+            // Its end was planned for the speed that it had until now.
             self.stop(vcpu);
             self.proceed(vcpu);
         }
@@ -207,15 +211,17 @@ impl Machine<'_> {
     pub fn notify(&mut self, vcpu: VcpuId) {
         let vcpu_state = &self.vcpus[vcpu];
         match vcpu_state.place {
+            // A VCPU that waits looks for work when it gets a PCPU.
             Place::Gone | Place::Waits(_) => {}
             Place::Asleep => {
                 let host = vcpu_state.host;
                 self.vcpus[vcpu].place = Place::Waits(self.now_ns);
                 self.hosts[host].policy.wake(self.now_ns, vcpu, &mut self.decisions.orders);
-                self.obey(host);
+                self.fulfil_orders(host);
             }
             // A packet that was begun is finished first.
             Place::On(_) => {
+                // Without a segment the PCPU is still switching, and the VCPU looks for work after that.
                 if vcpu_state.segment.is_some_and(|segment| segment.doing != Doing::Kernel) {
                     self.stop(vcpu);
                     self.proceed(vcpu);
@@ -234,7 +240,7 @@ impl Machine<'_> {
         vcpu_state.place = Place::Asleep;
         let host = vcpu_state.host;
         self.hosts[host].policy.sleep(self.now_ns, vcpu, &mut self.decisions.orders);
-        self.obey(host);
+        self.fulfil_orders(host);
         self.reschedule(pcpu);
     }
 
@@ -246,7 +252,7 @@ impl Machine<'_> {
         };
         let host = vcpu_state.host;
         self.hosts[host].policy.yields(self.now_ns, vcpu, &mut self.decisions.orders);
-        self.obey(host);
+        self.fulfil_orders(host);
         self.reschedule(pcpu);
     }
 }

@@ -1,7 +1,7 @@
 //! Guests: their kernels receive packets, and their schedulers run processes on their VCPUs in turn.
 //!
 //! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process that waits for
-//! a message and has none is `idle`, and `lively` counts those of the foreground that are neither idle nor done.
+//! a message and has none is `idle`, and `active` counts those of the foreground that are neither idle nor done.
 
 use super::Machine;
 use crate::MachineError;
@@ -37,6 +37,7 @@ impl Machine<'_> {
                     self.deliver(packet);
                 }
             }
+            // Before any process: kernels handle interrupts first.
             if vcpu == self.guests[guest].vcpus.first() && self.take_interrupt(vcpu, guest) {
                 continue;
             }
@@ -57,6 +58,7 @@ impl Machine<'_> {
             if !self.run_process(vcpu, guest, process) {
                 return;
             }
+            // The run ends with this event; until then no process may go on.
             if self.fault.is_some() {
                 return self.block(vcpu);
             }
@@ -84,6 +86,7 @@ impl Machine<'_> {
         let process = match guest_state.threads {
             false => guest_state.ready.pop_front(),
             true => {
+                // A domain of threads has a VCPU for each process, and no scheduler of its own.
                 let thread = guest_state.processes.at(guest_state.vcpus.offset_of(vcpu));
                 guest_state
                     .ready
@@ -109,13 +112,14 @@ impl Machine<'_> {
     fn run_process(&mut self, vcpu: VcpuId, guest: GuestId, process: ProcessId) -> bool {
         let next = self.next_of(process, vcpu);
         // It may have woken others of its guest just now.
-        let others = self.shares_vcpu(guest);
-        let quantum_ns = if others { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
+        let is_shared = self.shares_vcpu(guest);
+        let quantum_ns = if is_shared { self.vcpus[vcpu].quantum_ns } else { u64::MAX };
         match next {
             Next::Run(work_ns) => self.begin(vcpu, Doing::Process, Some(work_ns.min(quantum_ns))),
-            Next::Poll(None) => self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| others)),
+            // Alone on its VCPU a process polls until a message stops it: no end is planned.
+            Next::Poll(None) => self.begin(vcpu, Doing::Polling, Some(quantum_ns).filter(|_| is_shared)),
             Next::Poll(Some(left_ns)) => self.begin(vcpu, Doing::Polling, Some(left_ns.min(quantum_ns))),
-            Next::Yield if others => {
+            Next::Yield if is_shared => {
                 self.rotate(vcpu, guest, process);
                 return true;
             }
@@ -169,10 +173,11 @@ impl Machine<'_> {
                 }
                 Stage::Waiting(wait, left_ns) if process_state.inbox.is_empty() => {
                     process_state.stage = Stage::Waiting(wait, left_ns);
-                    self.rests(process);
+                    self.note_idle(process);
                     let process_state = &mut self.processes[process];
                     match wait {
                         Wait::Poll => return Next::Poll(None),
+                        // After the yield it polls for a whole span again; one of no length would yield forever at this instant.
                         Wait::PollThenYield(span_ns) if left_ns == 0 => {
                             process_state.stage = Stage::Waiting(wait, span_ns.max(1));
                             return Next::Yield;
@@ -185,7 +190,7 @@ impl Machine<'_> {
                         }
                     }
                 }
-                Stage::Waiting(..) => self.stirs(process),
+                Stage::Waiting(..) => self.note_active(process),
                 other @ (Stage::Stalled(_) | Stage::Asleep | Stage::Done) => {
                     process_state.stage = other;
                     process_state.off = true;
@@ -205,6 +210,7 @@ impl Machine<'_> {
         let process_state = &mut self.processes[process];
         process_state.asked = if process_state.asked_ns == self.now_ns { process_state.asked + 1 } else { 1 };
         process_state.asked_ns = self.now_ns;
+        // A program whose operations take no time would keep the clock from going on.
         if process_state.asked > MOST {
             let guest = &self.guests[process_state.guest];
             let (domain, process) = (guest.name.clone(), guest.processes.offset_of(process));
@@ -249,14 +255,15 @@ impl Machine<'_> {
             self.end_process(process);
         }
         if page.writes > 0 {
-            self.tell_page(guest, vcpu, page);
+            self.report_page(guest, vcpu, page);
         }
     }
 
-    fn tell_page(&mut self, guest: GuestId, vcpu: VcpuId, page: Page) {
+    fn report_page(&mut self, guest: GuestId, vcpu: VcpuId, page: Page) {
         let (host, dom) = (self.guests[guest].host, self.dom_of(guest));
         let policy = &mut self.hosts[host].policy;
         let now_ns = self.now_ns;
+        // The mode goes first: with it the policy forgets LVTs of an earlier simulation.
         if let Some(simulates) = page.simulating {
             policy.mode(now_ns, vcpu, simulates, &mut self.decisions.orders);
         }
@@ -267,7 +274,7 @@ impl Machine<'_> {
         if let Some(waits) = page.waiting {
             policy.waiting(now_ns, vcpu, waits, &mut self.decisions.orders);
         }
-        self.obey(host);
+        self.fulfil_orders(host);
     }
 
     /// A process has worked for so long, or polled.
@@ -283,24 +290,24 @@ impl Machine<'_> {
     }
 
     /// A process waits for a message and has none.
-    fn rests(&mut self, process: ProcessId) {
+    fn note_idle(&mut self, process: ProcessId) {
         let process_state = &mut self.processes[process];
         if !std::mem::replace(&mut process_state.idle, true) && !self.guests[process_state.guest].background {
-            self.progress.rest();
+            self.progress.note_idle();
         }
     }
 
     /// A process has a message, or does not wait any more.
-    fn stirs(&mut self, process: ProcessId) {
+    fn note_active(&mut self, process: ProcessId) {
         let process_state = &mut self.processes[process];
         if std::mem::replace(&mut process_state.idle, false) && !self.guests[process_state.guest].background {
-            self.progress.stir();
+            self.progress.note_active();
         }
     }
 
     /// A process is no more.
     pub fn end_process(&mut self, process: ProcessId) {
-        self.stirs(process);
+        self.note_active(process);
         let process_state = &mut self.processes[process];
         let guest = &mut self.guests[process_state.guest];
         process_state.stage = Stage::Done;
@@ -322,18 +329,20 @@ impl Machine<'_> {
         let from = self.processes[message.from].guest;
         let process_state = &mut self.processes[to];
         let guest = process_state.guest;
+        // A process that is done reads no messages.
         if matches!(process_state.stage, Stage::Done) {
             return;
         }
         let (off, waits) = (process_state.off, matches!(process_state.stage, Stage::Waiting(..)));
         process_state.inbox.push_back(message);
         self.observer.message(self.dom_of(from), self.dom_of(guest), sent_ns, self.now_ns);
-        self.stirs(to);
+        self.note_active(to);
         if waits && off {
             self.make_ready(to);
         } else if waits {
             let vcpu = self.guests[guest].vcpus.at(self.processes[to].last_vcpu);
             let vcpu_state = &self.vcpus[vcpu];
+            // A process that polls sees the message at once, not at the end of its segment.
             if vcpu_state.current == Some(to)
                 && vcpu_state.segment.is_some_and(|segment| segment.doing == Doing::Polling)
             {
@@ -375,7 +384,7 @@ impl Machine<'_> {
     }
 
     /// A process has slept enough.
-    pub fn slept(&mut self, process: ProcessId) {
+    pub fn end_sleep(&mut self, process: ProcessId) {
         let process_state = &mut self.processes[process];
         if matches!(process_state.stage, Stage::Asleep) {
             process_state.stage = Stage::Fresh;

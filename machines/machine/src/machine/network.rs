@@ -81,6 +81,7 @@ impl Machine<'_> {
         guest_state.transmit.packets.push_back(slot);
         let known = std::mem::replace(&mut guest_state.transmit.announced, true);
         self.expects(host, 1);
+        // A back-end that knows of packets comes back for each further one by itself, in `carried`.
         if !known {
             let vcpu = self.backend(host, guest);
             self.vcpus[vcpu].kernel.errands.push_back(Errand::Transmit(guest));
@@ -101,7 +102,7 @@ impl Machine<'_> {
         host_state.pending =
             host_state.pending.checked_add_signed(more).expect("no more are carried than were sent");
         let pending = host_state.pending;
-        self.tell_pending(host, DomId(host.0), pending);
+        self.report_pending(host, DomId(host.0), pending);
     }
 
     /// Starts the next packet that a VCPU of the privileged domain has to carry.
@@ -185,6 +186,7 @@ impl Machine<'_> {
                 if guest_state.transmit.packets.is_empty() {
                     guest_state.transmit.announced = false;
                 } else {
+                    // Behind the errands of other guests: the back-end serves the rings in turn.
                     self.vcpus[vcpu].kernel.errands.push_back(errand);
                 }
                 self.respond(guest);
@@ -193,6 +195,7 @@ impl Machine<'_> {
                     let process_state = &mut self.processes[process];
                     if let Stage::Stalled(outgoing) = std::mem::replace(&mut process_state.stage, Stage::Done)
                     {
+                        // It has paid for the sending already.
                         process_state.stage = Stage::Sending(0, outgoing);
                         self.make_ready(process);
                     }
@@ -218,7 +221,7 @@ impl Machine<'_> {
         }
         guest_state.receive.packets.push_back(slot);
         let first = guest_state.vcpus.first();
-        self.tell_waiting(to);
+        self.report_waiting(to);
         self.notify(first);
     }
 
@@ -230,7 +233,7 @@ impl Machine<'_> {
             && !std::mem::replace(&mut guest_state.transmit.responded, true)
         {
             let first = guest_state.vcpus.first();
-            self.tell_waiting(guest);
+            self.report_waiting(guest);
             self.notify(first);
         }
     }
@@ -239,19 +242,19 @@ impl Machine<'_> {
     pub fn take_response(&mut self, guest: GuestId) -> bool {
         let responded = std::mem::take(&mut self.guests[guest].transmit.responded);
         if responded {
-            self.tell_waiting(guest);
+            self.report_waiting(guest);
         }
         responded
     }
 
     /// What waits for a guest has changed: packets, and the event that others have left.
-    fn tell_waiting(&mut self, guest: GuestId) {
+    fn report_waiting(&mut self, guest: GuestId) {
         let guest_state = &self.guests[guest];
         let (host, waiting) = (
             guest_state.host,
             guest_state.receive.packets.len() as u32 + u32::from(guest_state.transmit.responded),
         );
-        self.tell_pending(host, self.dom_of(guest), waiting);
+        self.report_pending(host, self.dom_of(guest), waiting);
     }
 
     /// A packet comes out of a link.
@@ -269,7 +272,7 @@ impl Machine<'_> {
         let guest_state = &mut self.guests[guest];
         let slot = guest_state.receive.packets.pop_front()?;
         self.resume(guest);
-        self.tell_waiting(guest);
+        self.report_waiting(guest);
         Some(slot)
     }
 

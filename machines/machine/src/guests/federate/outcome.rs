@@ -15,7 +15,7 @@ use crate::Program;
 pub struct Outcome<O> {
     /// Over committed events and final states.
     pub digest: Digest,
-    /// Events committed.
+    /// Committed; what was rolled back does not count.
     pub events: u64,
     /// The time of the latest of them.
     pub last: Time,
@@ -37,7 +37,7 @@ pub struct Outcome<O> {
     pub series: Vec<Series>,
 }
 
-/// Why there is no outcome.
+/// Why there is no outcome. The run is over: nothing of its results can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OutcomeError {
     /// The model broke a rule or panicked.
@@ -46,7 +46,7 @@ pub enum OutcomeError {
     /// A federate was not done when the machine stopped.
     #[error("federate {federate} is not done: it waits for {waits_for}")]
     Unfinished {
-        /// Which one.
+        /// By number, from 0.
         federate: u32,
         /// What it waits for.
         waits_for: String,

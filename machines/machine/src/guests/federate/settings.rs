@@ -103,7 +103,7 @@ impl Default for GuestSettings {
     }
 }
 
-/// Why federates could not be made.
+/// Why federates could not be made. No run has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FederatesError {
     /// The model broke a rule while its LPs were initialised.
@@ -120,7 +120,7 @@ pub enum FederatesError {
     /// A number that must be at least 1 is 0.
     #[error("{what} must be at least 1")]
     Zero {
-        /// Which number.
+        /// The setting.
         what: &'static str,
     },
     /// The partition is not one of this model.
