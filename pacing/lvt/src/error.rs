@@ -8,23 +8,20 @@ use thiserror::Error;
 use crate::layout::{HeaderError, RECORD_BYTES, VERSION};
 use crate::page::MAX_SLOTS;
 
-/// Why a page cannot be made, read or published on.
+/// Why a page cannot be made, read or published on. A simulation goes on without one: it is not paced then.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(
+    missing_docs,
+    reason = "the text of an error says what its fields are; the docs say what is not seen there"
+)]
 pub enum Error {
     /// The number of slots asked for is not allowed.
     #[error("an LVT page has 1 to {MAX_SLOTS} slots, not {0}")]
     SlotCount(u32),
     /// The system refuses.
     #[error("LVT page {path}: {doing}: {source}")]
-    System {
-        /// The page.
-        path: PathBuf,
-        /// What was being done.
-        doing: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
+    System { path: PathBuf, doing: &'static str, source: io::Error },
     /// Something else than a file or a BPF map.
     #[error("LVT page {0}: neither a regular file nor a pinned BPF map")]
     Kind(PathBuf),
@@ -34,58 +31,35 @@ pub enum Error {
          to be an array (type 2) with values of {RECORD_BYTES} bytes that can be mapped (flag 0x400)"
     )]
     Map {
-        /// The page.
         path: PathBuf,
-        /// The map's type.
         map_type: u32,
         /// The size of its values in bytes.
         value_bytes: u32,
-        /// Its flags.
         flags: u32,
     },
     /// The page belongs to another user.
     #[error("LVT page {path}: belongs to user {owner}, and this is user {user}")]
     ForeignOwner {
-        /// The page.
         path: PathBuf,
-        /// Whose it is.
         owner: u32,
         /// The user who wants to use it.
         user: u32,
     },
     /// Others may read or write the page.
     #[error("LVT page {path}: its mode {mode:o} gives other users access; it must be 600")]
-    Mode {
-        /// The page.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
     /// Shorter or longer than its header says, or than a page can be.
     #[error("LVT page {path}: has {bytes} bytes where {expected} are expected")]
-    Size {
-        /// The page.
-        path: PathBuf,
-        /// How long it is.
-        bytes: u64,
-        /// How long it has to be.
-        expected: u64,
-    },
+    Size { path: PathBuf, bytes: u64, expected: u64 },
     /// The file is something else.
     #[error("LVT page {0}: not an LVT page (it does not begin with PACELVT)")]
     NotAPage(PathBuf),
     /// Made by another version of Paceline.
     #[error("LVT page {path}: has version {found} of the layout, and this program knows version {VERSION}")]
-    Version {
-        /// The page.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
+    Version { path: PathBuf, found: u32 },
     /// Made with records of another size.
     #[error("LVT page {path}: has records of {found} bytes instead of {RECORD_BYTES}")]
     RecordBytes {
-        /// The page.
         path: PathBuf,
         /// The size of its records.
         found: u32,
@@ -93,7 +67,6 @@ pub enum Error {
     /// The header has another number of slots than before: it was overwritten.
     #[error("LVT page {path}: its header has changed from {before} slots to {now}")]
     Changed {
-        /// The page.
         path: PathBuf,
         /// How many slots there were.
         before: u32,
@@ -102,31 +75,16 @@ pub enum Error {
     },
     /// Every slot has an owner that lives.
     #[error("LVT page {path}: all {slots} slots are taken")]
-    Full {
-        /// The page.
-        path: PathBuf,
-        /// How many there are.
-        slots: u32,
-    },
+    Full { path: PathBuf, slots: u32 },
     /// The calling thread has a slot on this page already.
     #[error("LVT page {path}: this thread publishes on it already, in slot {index}")]
-    Claimed {
-        /// The page.
-        path: PathBuf,
-        /// Its slot.
-        index: u32,
-    },
+    Claimed { path: PathBuf, index: u32 },
     /// A guest's memory is not as long as a page can be.
     #[error(
         "guest memory {path}: has {bytes} bytes; it has to be a multiple of {RECORD_BYTES} from 128 to {most}, such as size=64K \
          in QEMU's options", most = crate::layout::page_bytes(MAX_SLOTS)
     )]
-    GuestBytes {
-        /// The file.
-        path: PathBuf,
-        /// How long it is.
-        bytes: u64,
-    },
+    GuestBytes { path: PathBuf, bytes: u64 },
     /// A process is no virtual machine, or does not name its threads.
     #[error(
         "process {0} has no thread of a virtual CPU (named \"CPU 0/KVM\", \"CPU 0/TCG\" or \"ALL CPUs/TCG\"); QEMU names them \

@@ -12,9 +12,9 @@ use crate::error::Error;
 /// The thread that owns a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Owner {
-    /// Its process.
+    /// In the PID namespace of the process that published.
     pub pid: u32,
-    /// The thread.
+    /// In the same namespace; the one thread that publishes.
     pub tid: u32,
     /// When it was started, in clock ticks since the system was. 0 while the slot changes hands; `pid` says nothing then.
     pub start_time: u64,

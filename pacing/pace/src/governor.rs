@@ -24,7 +24,7 @@ use procfs::{Current, LoadAverage};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::guard::{self, Guard, Ward};
-use crate::pacer::{PaceError, Pacer, Refusal, rest_for};
+use crate::pacer::{PaceError, Pacer, UnavailableError, rest_for};
 use crate::plan::slices::Slices;
 use crate::plan::trial::{Trial, Way};
 use crate::plan::{Machine, Planner, Seen};
@@ -42,7 +42,7 @@ use ways::SLICE_FIRST;
 /// busy.
 const FOUND_PER_TICK: usize = 16;
 /// Work that is not needed every slice is done once in this many slices.
-const NOW_AND_THEN: u64 = 16;
+const RARE_WORK_TICKS: u64 = 16;
 /// The period in which the page is read while no thread is paced.
 const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 
@@ -103,17 +103,17 @@ pub struct Governor {
 }
 
 /// Starts the governor with real-time priorities, or says why it cannot.
-pub fn start_real_time(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
+pub fn start_real_time(settings: &PaceSettings) -> Result<Box<dyn Pacer>, UnavailableError> {
     Mode::real_time().and_then(|mode| start(settings, mode))
 }
 
 /// Starts the governor with nice levels, or says why it cannot.
-pub fn start_nice(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
+pub fn start_nice(settings: &PaceSettings) -> Result<Box<dyn Pacer>, UnavailableError> {
     Mode::nice().and_then(|mode| start(settings, mode))
 }
 
-fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, Refusal> {
-    let refuse = |reason: String| Refusal { policy: mode.name(), reason };
+fn start(settings: &PaceSettings, mode: Mode) -> Result<Box<dyn Pacer>, UnavailableError> {
+    let refuse = |reason: String| UnavailableError { policy: mode.name(), reason };
     let page = Page::create_sealed(DEFAULT_SLOTS).map_err(|error| refuse(error.to_string()))?;
     let slots = page.capacity();
     let guard = Guard::start(slots, mode.governor_class())
@@ -165,6 +165,7 @@ impl Pacer for Governor {
 
     fn period(&self) -> Duration {
         match self.way {
+            // With nobody to pace it only has to notice the first one.
             _ if self.seen.is_empty() => UNPACED_PERIOD,
             Way::Unpaced => UNPACED_PERIOD,
             Way::Together | Way::Ordered => Duration::from_nanos(self.slice_ns),
@@ -172,23 +173,25 @@ impl Pacer for Governor {
     }
 
     fn tick(&mut self) -> Result<(), PaceError> {
+        // Here and not in `start`: the class is one of the thread that calls, which is the one that paces.
         if self.ticks == 0 {
             let error = |reason| PaceError::System { what: "setting the governor's own priority", reason };
             sched::set(0, self.mode.governor_class()).map_err(error)?;
         }
         let now_ns = monotonic_ns();
+        // After a silence the guards restore all threads, so what was set may hold no more.
         if u128::from(now_ns - self.now_ns) >= guard::SILENCE.as_nanos() / 2 {
             self.forget_classes();
         }
         self.now_ns = now_ns;
         self.page.read_into(&mut self.views).map_err(|error| PaceError::Page(error.to_string()))?;
         let lost = |reason| PaceError::System { what: "telling a guard", reason };
-        self.meet().map_err(lost)?;
+        self.read_threads().map_err(lost)?;
         self.sample();
         self.choose_way();
         self.choose_slice();
         self.set_classes();
-        if self.ticks.is_multiple_of(NOW_AND_THEN) {
+        if self.ticks.is_multiple_of(RARE_WORK_TICKS) {
             self.guard.alive().map_err(lost)?;
             if let Ok(load) = LoadAverage::current() {
                 self.strays.look(load.latest_pid, &Places(&self.places));
@@ -230,7 +233,7 @@ impl Pacer for Governor {
 
 impl Governor {
     /// Reads the page: new threads, threads that have left, and what the others publish.
-    fn meet(&mut self) -> std::io::Result<()> {
+    fn read_threads(&mut self) -> std::io::Result<()> {
         self.seen.clear();
         let (mut views, mut found) = (self.views.iter().peekable(), 0);
         for (slot, place) in self.places.iter_mut().enumerate() {
@@ -240,10 +243,11 @@ impl Governor {
             let owner = view.map(SlotView::owner);
             let fresh = place.owner() != owner;
             if fresh {
-                leave(place);
+                free_slot(place);
+                // The others wait for the next tick.
                 if let Some(owner) = owner.filter(|_| found < FOUND_PER_TICK) {
                     found += 1;
-                    *place = welcome(slot, owner, self.us, &self.guard)?;
+                    *place = claim_slot(slot, owner, self.us, &self.guard)?;
                 }
             }
             if let (Place::Paced(thread), Some(view)) = (place, view) {
@@ -265,6 +269,7 @@ impl Governor {
         let Place::Paced(thread) = &self.places[seen.slot] else { return };
         match thread.cpu_ns() {
             Ok(cpu_ns) => seen.cpu_ns = Some(cpu_ns),
+            // Without its CPU time nobody can say whether it has had its minimum share.
             Err(_) => {
                 self.places[seen.slot] = Place::Refused(thread.owner);
                 self.seen.remove(next);
@@ -284,12 +289,12 @@ impl Governor {
 
 impl Drop for Governor {
     fn drop(&mut self) {
-        self.places.iter_mut().for_each(leave);
+        self.places.iter_mut().for_each(free_slot);
     }
 }
 
 /// The thread that claims a slot, registered with the guard if it may be paced.
-fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
+fn claim_slot(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
     let Some(thread) =
         Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())
     else {
@@ -302,7 +307,7 @@ fn welcome(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result
 }
 
 /// Sets the thread of a slot back, and frees the slot.
-fn leave(place: &mut Place) {
+fn free_slot(place: &mut Place) {
     if let Place::Paced(mut thread) = std::mem::take(place) {
         thread.restore();
     }

@@ -45,9 +45,7 @@ const ALIVE: u32 = u32::MAX;
 pub struct Ward {
     /// Its slot, below the number of slots that the guard was made for; it replaces the slot's earlier thread.
     pub slot: u32,
-    /// Its id.
     pub tid: i32,
-    /// Its process.
     pub pid: i32,
     /// When it was started, in clock ticks since the system was.
     pub start_time: u64,

@@ -38,6 +38,6 @@ pub mod sched_ext;
 mod settings;
 
 pub use governor::{run_as_usual, run_before_paced};
-pub use pacer::{PaceError, Pacer, Refusal, Started, start};
+pub use pacer::{PaceError, Pacer, Started, UnavailableError, start};
 pub use run::{Ended, PaceNotice, RunError, run};
 pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};

@@ -63,10 +63,10 @@ pub fn rest_for(time: Duration) {
     }
 }
 
-/// Why a policy cannot be taken here.
+/// Why a policy cannot be taken here. Another policy may be available, and a command runs without one.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{policy}: {reason}")]
-pub struct Refusal {
+pub struct UnavailableError {
     /// The policy's name, as [`Pacer::name`] says it.
     pub policy: &'static str,
     /// What is missing, in a few words.
@@ -78,15 +78,15 @@ pub struct Started {
     /// The pacer; none if none was asked for, or all are refused under [`PolicyChoice::Auto`].
     pub pacer: Option<Box<dyn Pacer>>,
     /// Why better ones were not taken, the best first.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<UnavailableError>,
 }
 
-/// Why pacing cannot start or continue.
+/// Why pacing cannot start or continue. A command that runs goes on under the normal scheduler.
 #[derive(Debug, thiserror::Error)]
 pub enum PaceError {
     /// The requested policy is not available.
     #[error("the requested policy is not available here: {}", list(.0))]
-    Refused(Vec<Refusal>),
+    Refused(Vec<UnavailableError>),
     /// A call of the system failed.
     #[error("{what}: {reason}")]
     System {
@@ -103,12 +103,12 @@ pub enum PaceError {
     Ejected(String),
 }
 
-fn list(refusals: &[Refusal]) -> String {
-    refusals.iter().map(Refusal::to_string).collect::<Vec<_>>().join("; ")
+fn list(refusals: &[UnavailableError]) -> String {
+    refusals.iter().map(UnavailableError::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Starts a policy, or says why it cannot.
-type Candidate = fn(&PaceSettings) -> Result<Box<dyn Pacer>, Refusal>;
+type Candidate = fn(&PaceSettings) -> Result<Box<dyn Pacer>, UnavailableError>;
 
 /// Starts the best policy that `settings` allow and the system permits.
 pub fn start(settings: &PaceSettings) -> Result<Started, PaceError> {
@@ -161,8 +161,8 @@ mod tests {
     }
 
     const WILLING: Candidate = |_| Ok(Box::new(Willing));
-    const FIRST: Candidate = |_| Err(Refusal { policy: "first", reason: "no".into() });
-    const SECOND: Candidate = |_| Err(Refusal { policy: "second", reason: "neither".into() });
+    const FIRST: Candidate = |_| Err(UnavailableError { policy: "first", reason: "no".into() });
+    const SECOND: Candidate = |_| Err(UnavailableError { policy: "second", reason: "neither".into() });
 
     #[test]
     fn the_first_that_does_not_refuse_is_taken_and_the_better_ones_say_why_not() {

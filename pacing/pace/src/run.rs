@@ -45,7 +45,7 @@ impl Ended {
     }
 }
 
-/// Why a command was not run, or could not be run to its end.
+/// Why a command was not run, or could not be run to its end. What was started is not ended by it.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// There is no such program.
@@ -99,6 +99,7 @@ pub fn run(
     // Before the command, so that none of its signals is missed.
     let watched = PASSED_ON.iter().chain([&SIGCHLD]);
     let signals = SignalsInfo::<WithOrigin>::new(watched).map_err(error("watching for signals"))?;
+    // So that children of the command that outlive it are reaped here too.
     set_child_subreaper(Pid::from_raw(1)).map_err(|errno| error("keeping orphans")(errno.into()))?;
     match &pacer {
         Some(pacer) => {
@@ -124,6 +125,7 @@ pub fn run(
             Ok(child) => wait(&child, signals).map_err(error("waiting for the command")),
             Err(reason) => Err(not_started(&command, reason)),
         };
+        // Only after the command has ended: its threads are paced to the end.
         over.store(true, Ordering::Relaxed);
         let result =
             thread.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -193,6 +195,7 @@ fn keep_pace(
         }
         pacer.notes().iter().for_each(|note| noted(note));
         let took = start.elapsed();
+        // A tick that took long is followed by a rest three times as long: at most a quarter of a core.
         rest_for(3 * took);
         pacer.rest(pacer.period().saturating_sub(4 * took));
     }

@@ -22,15 +22,15 @@ mod starvation;
 
 use std::path::Path;
 
-use crate::pacer::{Pacer, Refusal};
+use crate::pacer::{Pacer, UnavailableError};
 use crate::settings::PaceSettings;
 
 /// A folder that exists if the kernel has the class.
 const CLASS: &str = "/sys/kernel/sched_ext";
 
 /// Loads the policy, or says why it cannot be loaded.
-pub fn start(settings: &PaceSettings) -> Result<Box<dyn Pacer>, Refusal> {
-    let refusal = |reason: String| Refusal { policy: "sched-ext", reason };
+pub fn start(settings: &PaceSettings) -> Result<Box<dyn Pacer>, UnavailableError> {
+    let refusal = |reason: String| UnavailableError { policy: "sched-ext", reason };
     if !Path::new(CLASS).exists() {
         return Err(refusal("this kernel has no sched_ext".into()));
     }

@@ -11,7 +11,7 @@ pub const SLICE_MAX: Duration = Duration::from_millis(10);
 /// How a command is paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaceSettings {
-    /// The policy.
+    /// Which policy, or the best that is available.
     pub policy: PolicyChoice,
     /// The time between two scheduling decisions, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: a slice
     /// that suits the length of the program's events.
@@ -74,7 +74,7 @@ impl FromStr for PolicyChoice {
     }
 }
 
-/// A setting that makes no sense.
+/// A setting that makes no sense. Nothing has been started.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum SettingError {
     /// The slice is out of its range.

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::pacer::Refusal;
+use crate::pacer::UnavailableError;
 use crate::plan::Class;
 use crate::sched::{self, SchedClass};
 
@@ -47,8 +47,8 @@ pub enum Mode {
 
 impl Mode {
     /// Real-time priorities, or why they are not permitted.
-    pub fn real_time() -> Result<Self, Refusal> {
-        let refuse = |reason: String| Refusal { policy: REAL_TIME, reason };
+    pub fn real_time() -> Result<Self, UnavailableError> {
+        let refuse = |reason: String| UnavailableError { policy: REAL_TIME, reason };
         let probe = |class| tried(move || sched::set(0, class));
         probe(SchedClass::RealTime(OWN_PRIORITY)).map_err(|error| {
             refuse(match error.kind() {
@@ -74,8 +74,8 @@ impl Mode {
     }
 
     /// Nice levels, or why they are not permitted.
-    pub fn nice() -> Result<Self, Refusal> {
-        tried(idle_and_back).map(|()| Self::Nice).map_err(|error| Refusal {
+    pub fn nice() -> Result<Self, UnavailableError> {
+        tried(idle_and_back).map(|()| Self::Nice).map_err(|error| UnavailableError {
             policy: NICE,
             reason: match error.kind() {
                 io::ErrorKind::PermissionDenied => {

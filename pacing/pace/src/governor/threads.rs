@@ -55,7 +55,6 @@ impl Thread {
         Some(Self { owner, normal, set: None, touched: false, schedstat, reached, counted_ns })
     }
 
-    /// Its id.
     pub fn tid(&self) -> i32 {
         self.owner.tid.cast_signed()
     }

@@ -55,9 +55,9 @@ pub struct Facts {
 /// A change of the current way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Change {
-    /// From what.
+    /// How the threads were scheduled until now.
     pub from: Way,
-    /// To what.
+    /// How they are scheduled from now on.
     pub to: Way,
     /// The new rate of progress in per cent of the old one; none if it was not measured.
     pub percent: Option<u64>,

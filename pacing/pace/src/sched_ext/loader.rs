@@ -80,6 +80,7 @@ impl Pacer for Loader {
     }
 
     fn prepare(&self, command: &mut Command) -> Result<(), PaceError> {
+        // The command joins the class before it executes its program, and its children inherit it.
         // SAFETY: the closure makes one system call, which is allowed between fork and exec, and touches no memory of others.
         unsafe {
             command.pre_exec(|| {
@@ -97,6 +98,7 @@ impl Pacer for Loader {
         let report =
             self.policy.report().map_err(|error| Self::failed("asking the policy how it goes", error))?;
         self.report = report;
+        // A pause detaches the policy, which the kernel reports as an end as well.
         if self.report.exit_kind != 0 && !self.starvation.is_paused() {
             return Err(PaceError::Ejected(self.report.exit()));
         }

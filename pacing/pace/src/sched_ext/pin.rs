@@ -31,7 +31,6 @@ impl Pin {
         Self(free.into_iter().find(|path| !path.exists()).expect("one of unbounded many names is free"))
     }
 
-    /// The place.
     pub fn path(&self) -> &Path {
         &self.0
     }
