@@ -51,13 +51,10 @@ impl State {
 /// The owner of a slot.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// The slot.
     pub slot: u32,
     /// What it calls itself.
     pub name: String,
-    /// Its process.
     pub pid: u32,
-    /// Its thread.
     pub tid: u32,
     /// What it does.
     pub state: State,
@@ -72,7 +69,6 @@ pub struct Row {
 /// A look at a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Look {
-    /// The page.
     pub page: String,
     /// How many slots it has.
     pub slots: u32,

@@ -26,17 +26,27 @@ struct Column {
     width: usize,
     /// On a narrow terminal the columns of low rank have room, and the others are left out.
     rank: u8,
+    /// Whether a text that is wider than the column loses its end. A number never does: a part of it reads like another number.
+    may_be_cut: bool,
     cell: fn(&Row, u64) -> String,
 }
 
-/// The columns from left to right. Numbers are never cut: a part of one reads like another number.
+/// The columns from left to right.
 const COLUMNS: [Column; 7] = [
-    Column { title: "name", alignment: Alignment::Left, width: 12, rank: 1, cell: |row, _| row.name.clone() },
+    Column {
+        title: "name",
+        alignment: Alignment::Left,
+        width: 12,
+        rank: 1,
+        may_be_cut: true,
+        cell: |row, _| row.name.clone(),
+    },
     Column {
         title: "thread",
         alignment: Alignment::Right,
         width: 8,
         rank: 5,
+        may_be_cut: false,
         cell: |row, _| row.tid.to_string(),
     },
     Column {
@@ -44,6 +54,7 @@ const COLUMNS: [Column; 7] = [
         alignment: Alignment::Right,
         width: 16,
         rank: 0,
+        may_be_cut: false,
         cell: |row, _| row.lvt_ns.map_or_else(dash, seconds),
     },
     Column {
@@ -51,6 +62,7 @@ const COLUMNS: [Column; 7] = [
         alignment: Alignment::Right,
         width: 14,
         rank: 2,
+        may_be_cut: false,
         cell: |row, _| row.ahead_ns.map_or_else(dash, span),
     },
     Column {
@@ -58,6 +70,7 @@ const COLUMNS: [Column; 7] = [
         alignment: Alignment::Left,
         width: MARKS,
         rank: 6,
+        may_be_cut: false,
         cell: |row, spread_ns| row.ahead_ns.map_or_else(String::new, |ahead_ns| mark(ahead_ns, spread_ns)),
     },
     Column {
@@ -65,6 +78,7 @@ const COLUMNS: [Column; 7] = [
         alignment: Alignment::Left,
         width: 14,
         rank: 3,
+        may_be_cut: false,
         cell: |row, _| row.state.name().to_owned(),
     },
     Column {
@@ -72,6 +86,7 @@ const COLUMNS: [Column; 7] = [
         alignment: Alignment::Right,
         width: 6,
         rank: 4,
+        may_be_cut: false,
         cell: |row, _| row.core_share.map_or_else(dash, |share| format!("{:.0} %", share * 100.0)),
     },
 ];
@@ -209,13 +224,12 @@ fn dash() -> String {
 
 /// The columns that there is room for, each with its width: of low rank first, and the first of all in any case.
 fn shown_columns(look: &Look, spread_ns: u64, columns: usize) -> Vec<(&'static Column, usize)> {
-    let width = |column: &Column| match column.rank {
-        // A name may be cut.
-        1 => column.width,
-        _ => {
-            let cells = look.owners.iter().map(|row| (column.cell)(row, spread_ns).chars().count());
-            cells.max().unwrap_or(0).max(column.width)
+    let width = |column: &Column| {
+        if column.may_be_cut {
+            return column.width;
         }
+        let cells = look.owners.iter().map(|row| (column.cell)(row, spread_ns).chars().count());
+        cells.max().unwrap_or(0).max(column.width)
     };
     let mut ranked: Vec<_> =
         COLUMNS.iter().enumerate().map(|(place, column)| (place, column, width(column))).collect();
@@ -242,9 +256,10 @@ fn table(look: &Look, top: usize, columns: usize) -> Table<'static> {
             shown.iter().map(|(column, _)| aligned(column, cut((column.cell)(row, spread_ns), columns)));
         Cells::new(cells).style(style(row))
     });
-    let widths = shown.iter().map(|(column, width)| match column.rank {
-        1 => Constraint::Min(*width as u16),
-        _ => Constraint::Length(*width as u16),
+    let widths = shown.iter().map(|(column, width)| {
+        let width = *width as u16;
+        // What may be cut gets the room that is left.
+        if column.may_be_cut { Constraint::Min(width) } else { Constraint::Length(width) }
     });
     Table::new(rows, widths).header(header).column_spacing(SPACE as u16)
 }
@@ -303,98 +318,4 @@ fn span(span_ns: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-    use super::super::look::tests::five;
-    use super::*;
-
-    fn shown(width: u16, height: u16, top: usize) -> Vec<String> {
-        shown_of(&five(), width, height, top)
-    }
-
-    fn shown_of(look: &Look, width: u16, height: u16, top: usize) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
-        let frame = terminal.draw(|frame| draw(frame, look, top)).expect("it is in memory");
-        let line = |y| (0..width).map(|x| frame.buffer[(x, y)].symbol()).collect::<String>();
-        (0..height).map(|y| line(y).trim_end().to_owned()).collect()
-    }
-
-    #[test]
-    fn the_last_and_the_first_are_told_with_what_is_between_them() {
-        let lines = shown(110, 10, 0);
-        assert_eq!(lines[1], "5 of 1024 slots, 1 runs, 1 waits, 1 done, 1 not simulating, 1 gone");
-        assert_eq!(lines[2], "LVT 2.000000 s to 2.500000 s, 500.000 ms apart");
-        assert!(lines[4].starts_with("behind") && lines[4].contains("0 ns  ● "), "{}", lines[4]);
-        assert!(lines[4].ends_with("runs              99 %"), "{}", lines[4]);
-        assert!(lines[5].starts_with("ahead") && lines[5].contains("500.000 ms  ·"), "{}", lines[5]);
-        assert_eq!(
-            lines[5].find('●').map(|at| lines[5][..at].chars().filter(|c| *c == '·').count()),
-            Some(19)
-        );
-        assert_eq!(lines[9], "q ends");
-    }
-
-    #[test]
-    fn any_size_of_terminal_will_do_and_rows_out_of_sight_are_counted() {
-        for (width, height) in [(1, 1), (20, 3), (500, 4), (80, 200)] {
-            shown(width, height, 4);
-        }
-        assert_eq!(shown(110, 7, 0)[6], "q ends   3 more: arrows, page keys");
-        assert!(shown(110, 7, 4)[4].starts_with("killed"));
-    }
-
-    #[test]
-    fn numbers_are_whole_however_narrow_the_terminal_is() {
-        let mut look = five();
-        for row in &mut look.owners {
-            // 23 characters.
-            row.lvt_ns = row.lvt_ns.map(|lvt_ns| lvt_ns + 18_000_000_000_000_000_000);
-        }
-        for (look, least) in [(five(), 16), (look, 24)] {
-            let cells =
-                look.owners.iter().flat_map(|row| COLUMNS.map(|column| (column.cell)(row, 500_000_000)));
-            let title = title(&look, usize::MAX);
-            let shown: String =
-                cells.chain(title.iter().map(Line::to_string)).map(|text| text + " ").collect();
-            let words = |text: &str| {
-                let words = text.split_whitespace().map(|word| word.trim_end_matches(',').to_owned());
-                words.filter(|word| word.contains('.') && !word.contains('/')).collect::<Vec<_>>()
-            };
-            let whole = words(&shown);
-            for width in least..130 {
-                let shown = shown_of(&look, width, 30, 0);
-                let cut: Vec<_> =
-                    shown.iter().flat_map(|line| words(line)).filter(|word| !whole.contains(word)).collect();
-                assert!(cut.is_empty(), "{width}: {cut:?} in {shown:#?}");
-            }
-        }
-        let lines = shown(50, 10, 0);
-        let behind = lines.iter().find(|line| line.starts_with("behind"));
-        assert!(behind.is_some_and(|line| line.ends_with("2.000000 s            0 ns")), "{lines:?}");
-        assert_eq!(cut("18,446,744,073.709551 s".into(), 8), "18,446,…");
-    }
-
-    #[test]
-    fn spans_are_told_in_the_unit_that_suits_them() {
-        let shown = [0, 999, 1_000, 1_234_567, u64::MAX].map(span);
-        assert_eq!(shown, ["0 ns", "999 ns", "1.000 us", "1.234 ms", "18,446,744,073.709 s"]);
-    }
-
-    #[test]
-    fn a_terminal_that_was_closed_is_gone() {
-        let other_end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
-        grantpt(&other_end).and_then(|()| unlockpt(&other_end)).expect("it is ours");
-        let name = ptsname(&other_end, Vec::new()).expect("it has a name");
-        let name = name.to_str().expect("it is a path").to_owned();
-        let terminal = std::fs::OpenOptions::new().read(true).write(true).open(name).expect("it is there");
-        let soon = Duration::from_millis(1);
-        assert_eq!(input(&terminal, soon), Input::None);
-        rustix::io::write(&other_end, b"q\n").expect("it is open");
-        assert_eq!(input(&terminal, Duration::from_secs(60)), Input::Some);
-        drop(other_end);
-        assert_eq!(input(&terminal, Duration::from_secs(60)), Input::Gone);
-    }
-}
+mod tests;
