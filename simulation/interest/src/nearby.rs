@@ -25,7 +25,7 @@ pub struct Window {
 /// A point with a number that the caller knows it by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbered {
-    /// The number.
+    /// What [`Nearby::each`] reports of it.
     pub number: u32,
     /// The place, in ticks.
     pub at: [u32; 2],

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed instead.
+/// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed instead. There is no platform
+/// then, so no run can begin.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}:{column}: {problem}; allowed: {allowed}")]
 pub struct ReadError {
@@ -22,7 +23,7 @@ pub struct ReadError {
 
 paceline_kernel::debug_tells!(ReadError);
 
-/// A mistake at a range of bytes of the text being read, without the name of the file.
+/// An error at a range of bytes of the text being read, without the name of the file; [`TextError::place`] makes a [`ReadError`] of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TextError {
     pub at: Range<usize>,
@@ -71,7 +72,7 @@ fn shown(text: &str) -> String {
     head.chain(" ... ".chars()).chain(tail).collect()
 }
 
-/// Why there is no route.
+/// Why there is no route. The platform stays usable: a simulation can go on without that transfer.
 #[derive(Clone, PartialEq, Eq, Error)]
 pub enum RouteError {
     /// The platform gives no route between the two.

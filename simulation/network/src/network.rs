@@ -12,7 +12,7 @@ pub struct TransferId(pub u32);
 /// The end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
-    /// Which transfer.
+    /// The one that is over.
     pub transfer: TransferId,
     /// When, in seconds.
     pub at: f64,

@@ -30,10 +30,10 @@ pub(crate) struct ZoneId(pub u32);
 /// The `<prop>` elements by id; they have no meaning for the network.
 pub type Properties = BTreeMap<String, String>;
 
-/// A host.
+/// A computer: where processes run, and where transfers begin and end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// Its name.
+    /// Unique among its kind.
     pub name: String,
     /// Its speed in operations per second, for each of its performance states; at least one.
     pub speeds: Vec<f64>,
@@ -49,7 +49,7 @@ pub struct Host {
     pub coordinates: Vec<f64>,
     /// Its disks. No model uses them.
     pub disks: Vec<Disk>,
-    /// Its properties.
+    /// What the file says with `<prop>`, which no computation reads.
     pub properties: Properties,
 }
 
@@ -65,11 +65,11 @@ pub enum Sharing {
 /// A link, in one direction or in both; a `SPLITDUPLEX` link is two links, `NAME_UP` and `NAME_DOWN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Its name.
+    /// Unique among its kind.
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
-    /// Seconds.
+    /// In seconds.
     pub latency: f64,
     /// How transfers share it.
     pub sharing: Sharing,
@@ -79,7 +79,7 @@ pub struct Link {
     pub latency_profile: Option<Profile>,
     /// Whether it is on over time: a value above 0.
     pub state_profile: Option<Profile>,
-    /// Its properties.
+    /// What the file says with `<prop>`, which no computation reads.
     pub properties: Properties,
 }
 

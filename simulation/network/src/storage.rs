@@ -11,7 +11,7 @@ pub struct Disk {
     pub read: f64,
     /// Bytes per second when writing.
     pub write: f64,
-    /// Its properties.
+    /// What the file says with `<prop>`, which no computation reads.
     pub properties: Properties,
 }
 
@@ -32,7 +32,7 @@ pub struct Disk {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Storage {
-    /// Its name.
+    /// Unique among its kind.
     pub name: String,
     /// The name of its type.
     pub kind: String,
@@ -44,7 +44,7 @@ pub struct Storage {
     pub content: String,
     /// The hosts that mount it, and where.
     pub mounts: Vec<(HostId, String)>,
-    /// Its properties.
+    /// What the file says with `<prop>`, which no computation reads.
     pub properties: Properties,
     /// Those of its type, the `<model_prop>` elements among them.
     pub kind_properties: Properties,

@@ -81,7 +81,7 @@ pub enum Kind {
     Lines,
     /// A bar at each point, side by side with those of the other series of bars.
     Bars,
-    /// Points alone.
+    /// Marks that no line joins.
     Points,
     /// Each point's value holds until the next point; without marks, so also for a line to compare with.
     Steps,
@@ -117,7 +117,7 @@ impl Series {
     }
 }
 
-/// A figure.
+/// Series of points on two axes, with what is said of them.
 ///
 /// ```
 /// use paceline_report::{Axis, Figure, Kind, Series, svg};
@@ -171,7 +171,7 @@ pub enum FigureError {
         series: String,
         /// The point's index in it.
         point: usize,
-        /// Its coordinate.
+        /// The coordinate that cannot be drawn.
         value: f64,
         /// The index of the last category, -1 where there is none.
         last: i64,

@@ -71,7 +71,7 @@ pub struct Finding {
     pub sweeps: Vec<Sweep>,
     /// The figures redrawn.
     pub figures: Vec<Figure>,
-    /// Further tables.
+    /// Shown after the first one, in this order.
     pub tables: Vec<Table>,
     /// What a reader must know besides: why a row does not hold, what was assumed.
     pub notes: Vec<String>,

@@ -100,13 +100,13 @@ pub enum Mark {
     },
 }
 
-/// A trace could not be written.
+/// A trace could not be written. The run that it shows goes on, and its results stay valid.
 #[derive(Debug, Error)]
 #[error("cannot write {}: {reason}", path.display())]
 pub struct TraceError {
-    /// The file.
+    /// The trace that could not be written.
     pub path: PathBuf,
-    /// Why.
+    /// What the system said, and what is left of an earlier trace.
     #[source]
     pub reason: io::Error,
 }

@@ -27,7 +27,7 @@ const CLOCK: &str = if TICK == 1 { "213 days" } else { "584 years" };
 /// More digits than any valid duration needs, and few enough for 128 bits.
 const MOST_DIGITS: usize = 24;
 
-/// Why a text is not a duration.
+/// Why a text is not a duration. Whoever reads it says where it stands, and no run begins.
 #[derive(Clone, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// It has a minus sign.

@@ -81,7 +81,7 @@ pub(crate) struct Place {
     pub span: Range<usize>,
 }
 
-/// One mistake, with its place. `Debug` is [`ScenarioError::one_line`], for a `main` that returns it.
+/// One mistake, with its place: no run can begin from this scenario. `Debug` is [`ScenarioError::one_line`], for a `main` that returns it.
 pub struct ScenarioError(Box<Details>);
 
 struct Details {

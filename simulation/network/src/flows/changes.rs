@@ -31,7 +31,7 @@ impl Aspect {
 /// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
-    /// In seconds.
+    /// Seconds since the simulation began.
     pub at: f64,
     pub link: u32,
     pub aspect: Aspect,

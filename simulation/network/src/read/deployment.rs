@@ -23,7 +23,7 @@ pub enum OnFailure {
 pub struct Actor {
     /// The line and the column of its element in the file, both from 1.
     pub place: (usize, usize),
-    /// Its host.
+    /// Where it runs.
     pub host: HostId,
     /// The name of its function.
     pub function: String,
@@ -35,7 +35,7 @@ pub struct Actor {
     pub kill: Option<f64>,
     /// What it does when its host fails.
     pub on_failure: OnFailure,
-    /// Its properties.
+    /// What the file says with `<prop>`.
     pub properties: Properties,
 }
 
@@ -59,7 +59,7 @@ pub struct Actor {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deployment {
-    /// The actors.
+    /// In the order of the file.
     pub actors: Vec<Actor>,
 }
 

@@ -30,7 +30,6 @@ mod tag {
     pub(super) const NOTE_NUMBER: u32 = 3;
 }
 
-/// Any packet.
 pub(super) fn packet(bytes: &mut Vec<u8>, packet: &TracePacket) {
     encoding::message::encode(tag::TRACE_PACKET, packet, bytes);
 }

@@ -16,7 +16,7 @@ use super::{TraceError, failed};
 /// The only sequence of packets.
 const SEQUENCE: u32 = 1;
 
-/// See the module.
+/// A trace of one sequence of packets, which one thread writes.
 #[derive(Debug)]
 pub(super) struct PacketFile {
     path: PathBuf,

@@ -28,7 +28,6 @@ impl Note {
         [(Self::Federate, "federate"), (Self::Events, "events"), (Self::Worker, "worker")];
 }
 
-/// A track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Track {
     Process,

@@ -30,7 +30,7 @@ const VCPU: u64 = 1;
 /// A host in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceHost {
-    /// Its name.
+    /// As the viewer shows it.
     pub name: String,
     /// Its PCPUs, numbered on from those of the hosts before it.
     pub pcpus: u32,

@@ -5,6 +5,8 @@
 //! `process_descriptor.proto`, `thread_descriptor.proto`, `counter_descriptor.proto` and `debug_annotation.proto`. Fields
 //! not listed here are not written; a reader skips those it does not know.
 
+#![expect(missing_docs, reason = "messages and fields are documented where Perfetto defines them")]
+
 use prost::{Enumeration, Message};
 
 /// [`TracePacket::sequence_flags`]: names of earlier packets of the sequence are forgotten.
@@ -17,7 +19,6 @@ pub const EXPLICIT_ORDERING: i32 = 3;
 /// A whole trace.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
-    /// Its packets.
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
@@ -62,7 +63,6 @@ pub struct InternedName {
     /// The number; not zero.
     #[prost(uint64, optional, tag = "1")]
     pub iid: Option<u64>,
-    /// The name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
 }
@@ -71,7 +71,6 @@ pub struct InternedName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum EventType {
-    /// Not said.
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
@@ -95,7 +94,6 @@ pub struct TrackEvent {
     /// The number of the slice's name.
     #[prost(uint64, optional, tag = "10")]
     pub name_iid: Option<u64>,
-    /// The track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
     /// The slice's name itself, where it has no number.
@@ -118,7 +116,6 @@ pub struct DebugAnnotation {
     /// The number of the name.
     #[prost(uint64, optional, tag = "1")]
     pub name_iid: Option<u64>,
-    /// The value.
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
 }
@@ -129,7 +126,6 @@ pub struct TrackDescriptor {
     /// The track's number in the trace; not zero.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
     /// Set for a process.
@@ -155,10 +151,8 @@ pub struct TrackDescriptor {
 /// A process.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProcessDescriptor {
-    /// Its number.
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    /// Its name.
     #[prost(string, optional, tag = "6")]
     pub process_name: Option<String>,
 }
@@ -169,10 +163,8 @@ pub struct ThreadDescriptor {
     /// The number of its process.
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    /// Its number.
     #[prost(int64, optional, tag = "2")]
     pub tid: Option<i64>,
-    /// Its name.
     #[prost(string, optional, tag = "5")]
     pub thread_name: Option<String>,
 }

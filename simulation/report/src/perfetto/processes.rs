@@ -47,7 +47,7 @@ const NOTES: [(u64, &str); 3] = [(ROUND, "round"), (SIZE, "processes"), (TIME_NS
 pub struct TraceRound {
     /// The simulated time.
     pub time: Time,
-    /// Its processes.
+    /// How many processes ran in it.
     pub size: u64,
     /// Whether their code ran on many threads.
     pub is_parallel: bool,
