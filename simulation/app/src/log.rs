@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use paceline_engine::Observer;
-use paceline_files::{Cut, Entries, NewFile};
+use paceline_files::{CutError, Entries, NewFile};
 use paceline_kernel::{LpId, Model, Time};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -149,7 +149,7 @@ impl EventLog {
             bytes.push(b'\n');
             entries.write(&bytes);
         }
-        let Err(Cut { reason, kept, entries: all, .. }) = entries.finish_or_mark(mark) else {
+        let Err(CutError { reason, kept, entries: all, .. }) = entries.finish_or_mark(mark) else {
             return new.publish();
         };
         let kept = match kept {
@@ -190,8 +190,8 @@ impl<M: Model> Observer<M> for EventLog {
 }
 
 /// The last line of a log that is cut short.
-fn mark(cut: &Cut) -> Vec<u8> {
-    let Cut { reason, kept, entries, .. } = cut;
+fn mark(cut: &CutError) -> Vec<u8> {
+    let CutError { reason, kept, entries, .. } = cut;
     let line = serde_json::json!({ "cut_short": reason.to_string(), "kept": kept, "events": entries });
     format!("{line}\n").into_bytes()
 }

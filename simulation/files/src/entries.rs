@@ -15,9 +15,9 @@ const BLOCK_BYTES: usize = 1 << 16;
 /// So far before what has been written ends of entries are known, for a mark in place of the last ones.
 const KNOWN_BYTES: u64 = 1 << 12;
 
-/// Why a file does not hold everything.
+/// Why a file does not hold everything. Whatever wrote it can go on; what is missing is not written later.
 #[derive(Debug)]
-pub struct Cut {
+pub struct CutError {
     /// What the system says.
     pub reason: io::Error,
     /// Entries in the file.
@@ -139,16 +139,16 @@ impl Entries {
     }
 
     /// Writes what is left. The error is the first one that there was.
-    pub fn finish(&mut self) -> Result<(), Cut> {
+    pub fn finish(&mut self) -> Result<(), CutError> {
         if self.failure.is_none() {
             self.flush();
         }
         let Some(reason) = self.failure.take() else { return Ok(()) };
-        Err(Cut { reason, kept: self.kept, entries: self.entries })
+        Err(CutError { reason, kept: self.kept, entries: self.entries })
     }
 
     /// The same; a regular file that has been cut ends with a mark, which `mark` makes of what is kept. There may be no room for it.
-    pub fn finish_or_mark(&mut self, mark: impl Fn(&Cut) -> Vec<u8>) -> Result<(), Cut> {
+    pub fn finish_or_mark(&mut self, mark: impl Fn(&CutError) -> Vec<u8>) -> Result<(), CutError> {
         let Err(cut) = self.finish() else { return Ok(()) };
         if !self.is_regular {
             return Err(cut);
@@ -159,7 +159,7 @@ impl Entries {
         if there < bytes || !self.cut(there - bytes) {
             return Err(cut);
         }
-        let cut = Cut { kept: self.kept, ..cut };
+        let cut = CutError { kept: self.kept, ..cut };
         // Whether it is there or not, the caller says it too.
         let _ = self.file.write_all(&mark(&cut));
         Err(cut)

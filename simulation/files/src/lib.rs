@@ -21,7 +21,7 @@ pub mod leftovers;
 mod new_file;
 mod place;
 
-pub use entries::{Cut, Entries};
+pub use entries::{CutError, Entries};
 pub use folder::FolderLock;
 pub use new_file::{Lock, NewFile, discard_unfinished};
 pub use place::irregular;

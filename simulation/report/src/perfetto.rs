@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use paceline_files::{Cut, Entries};
+use paceline_files::{CutError, Entries};
 use paceline_kernel::Time;
 use thiserror::Error;
 
@@ -148,8 +148,8 @@ struct Output {
 }
 
 /// The failure of a trace, whose name is `path`.
-fn failed(path: PathBuf, cut: Cut) -> TraceError {
-    let Cut { reason, kept, entries, .. } = cut;
+fn failed(path: PathBuf, cut: CutError) -> TraceError {
+    let CutError { reason, kept, entries, .. } = cut;
     let text = match kept {
         0 => format!("{reason}; nothing of the trace is there"),
         _ => format!(
