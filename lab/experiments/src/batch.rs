@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use paceline_report::Finding;
+use paceline_report::{Check, Finding};
 
-use crate::claims::check;
 use crate::{Calibration, Given};
 use paceline_machine_scenarios::side_by_side;
 
@@ -189,7 +188,13 @@ impl<B: Backend> Batch<B> {
 }
 
 fn failed(error: &impl fmt::Display) -> Finding {
-    let check = check("it can be run", "", "no error", (error.to_string(), false));
+    let check = Check {
+        what: "it can be run".into(),
+        published: String::new(),
+        ours: error.to_string(),
+        must: "no error".into(),
+        holds: false,
+    };
     Finding { checks: vec![check], ..Finding::default() }
 }
 

@@ -16,6 +16,7 @@ mod catalogue;
 mod claims;
 mod cluster;
 mod cs;
+mod experiment;
 mod nsx;
 mod papers;
 mod parameters;
@@ -30,7 +31,8 @@ mod turns;
 
 pub use batch::Setup;
 pub use calibration::{CONSTANTS, Calibration, Constant};
-pub use catalogue::{Experiment, experiments};
+pub use catalogue::experiments;
+pub use experiment::Experiment;
 pub use parameters::Given;
 pub use plan::{Cell, CellError, InProcess, Job, Measure, Plan, Results};
 pub use reproduce::{Progress, reproduce};

@@ -4,8 +4,8 @@ pub(crate) use paceline_report::{Axis, Check, Curve, Figure, Finding, Kind, Seri
 pub(crate) use paceline_scenario::ScenarioError;
 
 pub(crate) use crate::Calibration;
-pub(crate) use crate::catalogue::{catalogue, named};
 pub(crate) use crate::claims::{Claims, Ours, among, check, several};
+pub(crate) use crate::experiment::{catalogue, named};
 pub(crate) use crate::parameters::Parameters;
 pub(crate) use crate::plan::{Cell, CellError, Found, Measure, Plan, Results, Setup};
 pub(crate) use crate::sample::{mean, median};

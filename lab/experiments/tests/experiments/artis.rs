@@ -1,5 +1,5 @@
-//! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give the same whenever
-//! they do. Those that take real time are tested beside their code.
+//! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give the
+//! same whenever they do. Those that take real time are tested beside their code.
 
 use paceline_experiments::Calibration;
 
