@@ -1,5 +1,5 @@
-//! `paceline xen` as its users meet it. What needs the lab itself is tested where PACELINE_XEN_LAB is set, as `scripts/test
-//! hypervisor` does: it takes minutes.
+//! `paceline xen` as its users meet it. What needs the lab itself is tested where PACELINE_XEN_LAB is set, as
+//! `scripts/test hypervisor` does: it takes minutes.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
