@@ -1,5 +1,6 @@
 //! The project as it lies in its folders: what its documents say is there, and every source keeps to the rules of style.
 
+mod circles;
 mod documents;
 mod functions;
 mod index;
