@@ -14,3 +14,4 @@ mod mpi_requests;
 mod mpi_trace;
 mod phold;
 mod traffic_modes;
+mod wireless_modes;
