@@ -173,7 +173,7 @@ impl Failure {
 
 /// What ended a run, and how to resume it where that makes sense.
 fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
-    let told = match error {
+    let problem = match error {
         RunError::Trouble(Trouble { kind, lp, at, event }) => {
             format!("{lp} at {at}, handling {event}: {kind}{}", backtrace(kind.backtrace()))
         }
@@ -184,20 +184,20 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     };
     let program = executable::name();
     match (error, checkpoint) {
-        (RunError::Peers(error), Some(path)) if error.is_lost() => after_loss(&told, path),
+        (RunError::Peers(error), Some(path)) if error.is_lost() => after_loss(&problem, path),
         (RunError::Fault(_) | RunError::Trouble(_) | RunError::Panic(_), Some(path)) => {
             let path = path.display();
             format!(
-                "{told}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
+                "{problem}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
                  `{program} resume {path}` continues from it"
             )
         }
         (RunError::Checkpoint(_), _) => {
             format!(
-                "{told}; allowed: a folder in which you may make files, such as that of --out, and no run.checkpoint for none"
+                "{problem}; allowed: a folder in which you may make files, such as that of --out, and no run.checkpoint for none"
             )
         }
-        _ => told,
+        _ => problem,
     }
 }
 
@@ -239,10 +239,10 @@ mod tests {
         let kind = TroubleKind::Panic(PanicNote::saying("no such lane"));
         let trouble = Trouble { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
         let error = RunError::Trouble(trouble);
-        let told = of_run(&error, None);
-        assert_eq!(told, "LP 7 at 3s, handling Arrive(5): the model panicked: no such lane");
+        let problem = of_run(&error, None);
+        assert_eq!(problem, "LP 7 at 3s, handling Arrive(5): the model panicked: no such lane");
         let with = of_run(&error, Some("out/city.checkpoint".as_ref()));
-        assert!(with.starts_with(&told) && with.contains(" resume out/city.checkpoint`"), "{with}");
+        assert!(with.starts_with(&problem) && with.contains(" resume out/city.checkpoint`"), "{with}");
         let other = of_run(&RunError::NoUndo, Some("out/city.checkpoint".as_ref()));
         assert!(!other.contains("checkpoint"), "it is no failure of the run: {other}");
         assert_eq!(Failure::from(error).status(), ExitCode::from(1));

@@ -24,12 +24,12 @@ pub fn watch(at_work: impl Fn() -> Vec<(LpId, Time)> + Send + 'static) {
             thread::sleep(HANGING);
             let after = at_work();
             let stuck = before.iter().filter(|one| after.contains(one));
-            let told: Vec<String> =
+            let waiting: Vec<String> =
                 stuck.map(|(lp, at)| format!("{lp}, which handles an event of {at} or later")).collect();
-            if !told.is_empty() {
-                let told = told.join("; ");
+            if !waiting.is_empty() {
+                let waiting = waiting.join("; ");
                 return progress::warn(&format!(
-                    "the run was asked to end and waits for {told}; a second Ctrl-C ends it at once"
+                    "the run was asked to end and waits for {waiting}; a second Ctrl-C ends it at once"
                 ));
             }
         }

@@ -57,8 +57,8 @@ impl Output {
     /// runs have left there. `run` is the run of which the results will be: where the folder holds those of another one, a warning says so.
     pub fn open(folder: &Path, run: &Identity) -> Result<Self, Failure> {
         let output = Self::open_silently(folder, run)?;
-        if let Some(told) = output.earlier.warning(folder) {
-            progress::warn(&told);
+        if let Some(warning) = output.earlier.warning(folder) {
+            progress::warn(&warning);
         }
         Ok(output)
     }
@@ -137,14 +137,14 @@ impl Output {
         let mut unwritten = std::mem::take(&mut self.unwritten).into_iter();
         let Some((first, reason)) = unwritten.next() else { return Ok(std::mem::take(&mut self.written)) };
         let others: Vec<_> = unwritten.map(|(path, _)| path).collect();
-        let mut told = reason.to_string();
+        let mut problem = reason.to_string();
         if !others.is_empty() {
-            told += &format!("; nor {}", names(&others.iter().collect::<Vec<_>>()));
+            problem += &format!("; nor {}", names(&others.iter().collect::<Vec<_>>()));
         }
         if !self.written.is_empty() {
-            told += &format!("; written: {}", names(&self.written.iter().collect::<Vec<_>>()));
+            problem += &format!("; written: {}", names(&self.written.iter().collect::<Vec<_>>()));
         }
-        Err(Failure::Write(first, io::Error::new(reason.kind(), told)))
+        Err(Failure::Write(first, io::Error::new(reason.kind(), problem)))
     }
 
     /// Whether the summary could not be written.

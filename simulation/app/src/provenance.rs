@@ -64,7 +64,7 @@ impl Provenance {
 
     /// Adds it to a summary.
     pub fn add_to(&self, summary: &mut Value) {
-        let own = json!({
+        let members = json!({
             "program": self.program,
             "version": self.version,
             "paceline": env!("CARGO_PKG_VERSION"),
@@ -72,8 +72,8 @@ impl Provenance {
             "horizon_s": self.horizon.map(Time::as_secs_f64),
             "parameters": self.parameters,
         });
-        if let (Some(summary), Value::Object(own)) = (summary.as_object_mut(), own) {
-            summary.extend(own);
+        if let (Some(summary), Value::Object(members)) = (summary.as_object_mut(), members) {
+            summary.extend(members);
             if !self.inputs.is_empty() {
                 summary.insert("inputs".to_owned(), serde_json::to_value(&self.inputs).unwrap_or_default());
             }

@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn spans_of_time_have_four_digits_and_a_unit_that_fits() {
-        for (span, told) in [
+        for (span, expected) in [
             (0.0, "0 s"),
             (0.003_997, "3.997 ms"),
             (1e-9, "1 ns"),
@@ -240,9 +240,9 @@ mod tests {
             (12_999_552.960_488_02, "150.5 d"),
             (1e12, "11,574,074 d"),
         ] {
-            assert_eq!(seconds(span), told, "{span}");
+            assert_eq!(seconds(span), expected, "{span}");
         }
-        for (span, told) in [
+        for (span, expected) in [
             (Time::secs(300), "300 s"),
             (Time::secs(12_000), "200 min"),
             (Time::secs(3_601), "3,601 s"),
@@ -253,7 +253,7 @@ mod tests {
             (Time::ZERO, "0 s"),
             (Time::secs(90), "90 s"),
         ] {
-            assert_eq!(time(span), told, "{span}");
+            assert_eq!(time(span), expected, "{span}");
         }
     }
 }

@@ -92,11 +92,11 @@ impl Default for Bittorrent {
 /// Something that a peer did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Observed {
-    /// When.
+    /// The simulated time of the action.
     pub at: Time,
-    /// What.
+    /// The action.
     pub action: Action,
-    /// Which peer.
+    /// The number of the peer.
     pub peer: u32,
 }
 
@@ -105,7 +105,7 @@ pub struct Observed {
 pub enum Action {
     /// It completed a piece.
     Completed {
-        /// Which.
+        /// The number of the piece.
         piece: u32,
     },
     /// It began to send blocks.

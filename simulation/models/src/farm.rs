@@ -90,19 +90,19 @@ paceline_kernel::debug_tells!(FarmError);
 pub enum Message {
     /// A worker is idle.
     Ready {
-        /// Which worker.
+        /// The number of the worker.
         worker: u32,
     },
     /// A worker has done a task, and is idle.
     Done {
-        /// Which worker.
+        /// The number of the worker.
         worker: u32,
-        /// Which task.
+        /// The number of the task.
         task: u32,
     },
     /// A task to do.
     Task {
-        /// Which.
+        /// The number of the task.
         task: u32,
     },
 }
@@ -198,8 +198,8 @@ impl Farm {
         }
         let outcome = Arc::new(Outcome::new(self.tasks));
         let shared = Arc::new(Shared { farm: self.clone(), outcome: Arc::clone(&outcome) });
-        let own = Arc::clone(&shared);
-        simulation.spawn("master", HostId(0), move |cx: Process<Message>| master::run(cx, own));
+        let master = Arc::clone(&shared);
+        simulation.spawn("master", HostId(0), move |cx: Process<Message>| master::run(cx, master));
         for number in 0..self.workers {
             let shared = Arc::clone(&shared);
             let run = move |cx: Process<Message>| worker::run(cx, number, Arc::clone(&shared));

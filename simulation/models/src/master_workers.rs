@@ -124,8 +124,8 @@ impl MasterWorkers {
         let outcome = Arc::new(Outcome::default());
         for placed in &self.actors {
             let (name, host, restarts) = (placed.role.name(), placed.host, placed.restarts);
-            let (placed, told) = (Arc::new(placed.clone()), Arc::clone(&outcome));
-            let make = move |cx| live(cx, Arc::clone(&placed), Arc::clone(&told));
+            let (placed, counted) = (Arc::new(placed.clone()), Arc::clone(&outcome));
+            let make = move |cx| live(cx, Arc::clone(&placed), Arc::clone(&counted));
             match restarts {
                 true => simulation.spawn_restarting(name, host, make),
                 false => simulation.spawn(name, host, make),

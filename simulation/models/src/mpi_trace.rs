@@ -51,7 +51,7 @@ pub enum Action {
     Sleep(f64),
     /// Sends; waits if the message is large.
     Send(Message),
-    /// Receives.
+    /// Receives, and waits until the message is there.
     Receive(Message),
     /// Begins to send.
     StartSend(Message),
@@ -63,7 +63,7 @@ pub enum Action {
         to: Option<u32>,
         /// The rank received from, or [`ANY`].
         from: u32,
-        /// Bytes sent.
+        /// Size of the message that is sent; nothing is sent where `to` is none.
         bytes: f64,
     },
     /// Waits for a request; if there is none of these ends, for nothing.
@@ -76,7 +76,7 @@ pub enum Action {
     Barrier,
     /// `root` sends this number of bytes to all others.
     Broadcast {
-        /// Bytes.
+        /// Size of the message to each other rank.
         bytes: f64,
         /// The rank that sends.
         root: u32,
@@ -187,13 +187,13 @@ pub struct MpiTrace {
 /// A rank that has not performed all its actions, because one of them failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankFailure {
-    /// Which rank.
+    /// The number of the rank.
     pub rank: u32,
-    /// When.
+    /// The simulated time of the failure.
     pub time: Time,
     /// What failed; `None` for the wait for open requests at the end.
     pub action: Option<Action>,
-    /// Why.
+    /// What kept the action from being done.
     pub failure: Failure,
 }
 

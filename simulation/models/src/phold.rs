@@ -83,13 +83,13 @@ impl Phold {
             }
             Destination::Group { groups, locality } => {
                 let partition = Partition::runs(self.lps, groups);
-                let own = partition.run(partition.place(cx.lp()).0);
-                let size = own.end - own.start;
+                let group = partition.run(partition.place(cx.lp()).0);
+                let size = group.end - group.start;
                 if groups == 1 || cx.rng().chance(locality) {
-                    return LpId(own.start + cx.rng().below(u64::from(size)) as u32);
+                    return LpId(group.start + cx.rng().below(u64::from(size)) as u32);
                 }
                 let other = cx.rng().below(u64::from(self.lps - size)) as u32;
-                LpId(if other < own.start { other } else { other + size })
+                LpId(if other < group.start { other } else { other + size })
             }
         }
     }
@@ -116,8 +116,8 @@ impl Model for Phold {
         match self.destination {
             Destination::Group { groups, locality } if groups > 1 && locality >= 1.0 => {
                 let partition = Partition::runs(self.lps, groups);
-                let own = partition.run(partition.place(lp).0);
-                Channels::Only(own.map(|other| (LpId(other), self.lookahead)).collect())
+                let group = partition.run(partition.place(lp).0);
+                Channels::Only(group.map(|other| (LpId(other), self.lookahead)).collect())
             }
             _ => Channels::All,
         }

@@ -288,13 +288,13 @@ impl Model for Wireless {
 
     #[inline]
     fn handle(&self, state: &mut Entity, event: &WirelessEvent, cx: &mut Context<Self>) {
-        let own = cx.lp().0;
+        let lp = cx.lp().0;
         match (state, event) {
             (Entity::Host(host), WirelessEvent::HeardAll(heard)) => {
-                heard.iter().for_each(|from| host.hear(self, own, *from));
+                heard.iter().for_each(|from| host.hear(self, lp, *from));
                 host.step(self, cx);
             }
-            (Entity::Host(host), WirelessEvent::Heard { from, .. }) => host.hear(self, own, *from),
+            (Entity::Host(host), WirelessEvent::Heard { from, .. }) => host.hear(self, lp, *from),
             (Entity::Host(host), WirelessEvent::Step) => {
                 host.step(self, cx);
                 if self.deliveries == Deliveries::Singly && host.pings < self.steps {
@@ -304,7 +304,7 @@ impl Model for Wireless {
             (Entity::Region(region), WirelessEvent::Ping { host, at }) => {
                 region.ping(Pinger { host: *host, at: *at }, cx);
             }
-            (Entity::Region(region), WirelessEvent::Match) => region.match_all(self, own - self.hosts, cx),
+            (Entity::Region(region), WirelessEvent::Match) => region.match_all(self, lp - self.hosts, cx),
             (state, event) => unreachable!("{event:?} is not for {state:?}: nobody sends it there"),
         }
     }

@@ -147,8 +147,8 @@ impl<P: Send + 'static> Activity<P> {
 
     fn numbers(cx: &Process<P>, activities: &[&mut Self]) -> Result<Vec<u32>, Failure> {
         let number = |activity: &&mut Self| {
-            let own = activity.held && activity.owner == cx.id();
-            own.then_some(activity.number).ok_or(Failure::Unknown)
+            let is_held = activity.held && activity.owner == cx.id();
+            is_held.then_some(activity.number).ok_or(Failure::Unknown)
         };
         activities.iter().map(number).collect()
     }

@@ -312,8 +312,8 @@ mod test {
         let before = cores().unwrap();
         let start = |coordination| Crew::<()>::start(before.len().max(2), coordination, Waiting::Futex, true);
         let crew = start(Coordination::Extra).unwrap();
-        let own: BTreeSet<String> = of_crew().into_iter().collect();
-        assert_eq!(own, before.iter().map(usize::to_string).collect(), "each core once");
+        let pinned: BTreeSet<String> = of_crew().into_iter().collect();
+        assert_eq!(pinned, before.iter().map(usize::to_string).collect(), "each core once");
         assert_eq!(cores().unwrap(), before, "whoever sleeps is not bound");
         drop(crew);
         let crew = start(Coordination::Works).unwrap();

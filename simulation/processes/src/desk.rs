@@ -48,7 +48,7 @@ pub(crate) enum Spawned<P> {
 }
 
 /// What a process keeps from turn to turn.
-pub(crate) struct Own {
+pub(crate) struct ProcessState {
     pub(crate) id: ProcessId,
     pub(crate) activities: u32,
     pub(crate) objects: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Own {
     pub(crate) hooks: Option<Box<Vec<Hook>>>,
 }
 
-impl Own {
+impl ProcessState {
     pub(crate) fn new(id: ProcessId, rng: Rng) -> Self {
         Self { id, activities: 0, objects: 0, home: 0, waits: false, rng, hooks: None }
     }
@@ -70,7 +70,7 @@ impl Own {
 /// What a thread and the process whose turn it is hand to each other: requests, answers, and where the process runs.
 pub(crate) struct Desk<P> {
     /// Of the process whose turn it is.
-    pub(crate) own: Own,
+    pub(crate) process: ProcessState,
     pub(crate) now: Time,
     pub(crate) answer: Option<Answer<P>>,
     /// All that was asked for, by one process after the other.
@@ -81,17 +81,17 @@ pub(crate) struct Desk<P> {
 
 impl<P: Send + 'static> Desk<P> {
     pub(crate) fn new() -> Box<Self> {
-        let own = Own::new(ProcessId(u32::MAX), Rng::new(0, 0));
+        let process = ProcessState::new(ProcessId(u32::MAX), Rng::new(0, 0));
         let (requests, spawned) = (Vec::new(), Vec::new());
-        Box::new(Self { own, now: Time::ZERO, answer: None, requests, spawned })
+        Box::new(Self { process, now: Time::ZERO, answer: None, requests, spawned })
     }
 
     /// Runs `code`, which does not panic, with this as the current desk of the thread.
     pub(crate) fn enter<R>(self: Box<Self>, code: impl FnOnce() -> R) -> (Box<Self>, R) {
         let outer = CURRENT.replace(Some(self));
         let result = code();
-        let own = CURRENT.replace(outer).and_then(|desk| desk.downcast().ok());
-        (own.expect("whoever enters another desk leaves it"), result)
+        let desk = CURRENT.replace(outer).and_then(|desk| desk.downcast().ok());
+        (desk.expect("whoever enters another desk leaves it"), result)
     }
 }
 
@@ -99,12 +99,12 @@ impl<P: Send + 'static> Desk<P> {
 fn with<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -> R) -> Option<R> {
     CURRENT.with_borrow_mut(|current| {
         let desk = current.as_mut()?.downcast_mut::<Desk<P>>()?;
-        (desk.own.id == id).then(|| act(desk))
+        (desk.process.id == id).then(|| act(desk))
     })
 }
 
 /// The desk of process `id`, whose code must be what runs.
-pub(crate) fn own<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -> R) -> R {
+pub(crate) fn on_desk<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -> R) -> R {
     with(id, act).unwrap_or_else(|| {
         panic!(
             "the handle of process {id} was used outside of its code; every process has a handle of its own"
@@ -116,13 +116,13 @@ pub(crate) fn own<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P>) -
 pub(crate) fn set_home<P: 'static>(home: u16) {
     CURRENT.with_borrow_mut(|current| {
         let desk = current.as_mut().and_then(|desk| desk.downcast_mut::<Desk<P>>());
-        desk.expect("whoever runs a process has a desk").own.home = home;
+        desk.expect("whoever runs a process has a desk").process.home = home;
     });
 }
 
 /// Asks for something without waiting for an answer.
 pub(crate) fn tell<P: 'static>(id: ProcessId, request: Request<P>) {
-    own(id, |desk| desk.requests.push(request));
+    on_desk(id, |desk| desk.requests.push(request));
 }
 
 /// Asks for something if the process still runs and this is its code.
@@ -153,19 +153,19 @@ impl<P, F: FnOnce() -> Request<P>> Future for Ask<P, F> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer<P>> {
         let this = &mut *self;
         let request = this.request.take();
-        let poll = own(this.id, |desk| {
+        let poll = on_desk(this.id, |desk| {
             if let Some(request) = request {
                 assert!(
-                    !desk.own.waits,
+                    !desk.process.waits,
                     "a process waits for one thing at a time; to wait for several, begin them as activities and use wait_any"
                 );
                 desk.requests.push(request());
-                desk.own.waits = true;
+                desk.process.waits = true;
                 return Poll::Pending;
             }
             match desk.answer.take() {
                 Some(answer) => {
-                    desk.own.waits = false;
+                    desk.process.waits = false;
                     Poll::Ready(answer)
                 }
                 None => Poll::Pending,
@@ -180,7 +180,7 @@ impl<P, F> Drop for Ask<P, F> {
     fn drop(&mut self) {
         if self.open {
             with(self.id, |desk: &mut Desk<P>| {
-                desk.own.waits = false;
+                desk.process.waits = false;
                 let answer = desk.answer.take();
                 desk.requests.push(Request::Abandon(answer));
             });

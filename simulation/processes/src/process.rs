@@ -60,12 +60,12 @@ impl<P: Send + 'static> Process<P> {
         Self { id, host, name, payload: PhantomData }
     }
 
-    /// Its number.
+    /// Its number among all processes of the run, or of its federate.
     pub fn id(&self) -> ProcessId {
         self.id
     }
 
-    /// Its name.
+    /// The name with which it was spawned; others may have the same.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -77,15 +77,15 @@ impl<P: Send + 'static> Process<P> {
 
     /// The simulated time.
     pub fn now(&self) -> Time {
-        desk::own(self.id(), |desk: &mut Desk<P>| desk.now)
+        desk::on_desk(self.id(), |desk: &mut Desk<P>| desk.now)
     }
 
     /// Draws from the random numbers of this process, which depend on nothing but the seed of the run and its number.
     pub fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
         // What is drawn may depend on what else the handle says.
-        let mut rng = desk::own(self.id, |desk: &mut Desk<P>| desk.own.rng);
+        let mut rng = desk::on_desk(self.id, |desk: &mut Desk<P>| desk.process.rng);
         let drawn = draw(&mut rng);
-        desk::own(self.id, |desk: &mut Desk<P>| desk.own.rng = rng);
+        desk::on_desk(self.id, |desk: &mut Desk<P>| desk.process.rng = rng);
         drawn
     }
 
@@ -192,9 +192,9 @@ impl<P: Send + 'static> Process<P> {
     }
 
     fn activity(&self, request: impl FnOnce(u32) -> Request<P>) -> Activity<P> {
-        let number = desk::own(self.id(), |desk: &mut Desk<P>| {
-            let number = desk.own.activities;
-            desk.own.activities += 1;
+        let number = desk::on_desk(self.id(), |desk: &mut Desk<P>| {
+            let number = desk.process.activities;
+            desk.process.activities += 1;
             desk.requests.push(request(number));
             number
         });
@@ -230,7 +230,7 @@ impl<P: Send + 'static> Process<P> {
         F: Future<Output = ()> + Send + 'static,
     {
         let spawned = Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body));
-        desk::own(self.id(), |desk: &mut Desk<P>| desk.spawned.push(spawned));
+        desk::on_desk(self.id(), |desk: &mut Desk<P>| desk.spawned.push(spawned));
         match desk::ask::<P, _>(self.id(), || Request::Spawn { host, name: name.into() }).await {
             Answer::Process(process) => Ok(process),
             Answer::Failed(failure) => Err(failure),
@@ -288,15 +288,15 @@ impl<P: Send + 'static> Process<P> {
     /// Has something done when this process has ended, however it ends; the latest first. It may use the handle to know the time, and
     /// its panic is one of the process; what it asks for is not done any more.
     pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
-        desk::own(self.id(), |desk: &mut Desk<P>| {
-            desk.own.hooks.get_or_insert_default().push(Box::new(hook));
+        desk::on_desk(self.id(), |desk: &mut Desk<P>| {
+            desk.process.hooks.get_or_insert_default().push(Box::new(hook));
         });
     }
 
     fn object(&self, kind: ObjectKind) -> ObjectId {
-        let number = desk::own(self.id(), |desk: &mut Desk<P>| {
-            let number = desk.own.objects;
-            desk.own.objects += 1;
+        let number = desk::on_desk(self.id(), |desk: &mut Desk<P>| {
+            let number = desk.process.objects;
+            desk.process.objects += 1;
             number
         });
         ObjectId { owner: self.id(), number, kind }

@@ -18,7 +18,7 @@ pub struct Report {
     pub end_time: Time,
     /// Why it ended; never [`EndedBy::NoEvents`].
     pub ended_by: EndedBy,
-    /// What happened.
+    /// Rounds, resumptions, messages and processes.
     pub counts: Counts,
     /// How rounds were run.
     pub rounds: RoundCounts,
@@ -26,7 +26,7 @@ pub struct Report {
     pub federates: u32,
     /// Windows of simulated time in which these ran side by side.
     pub windows: u64,
-    /// Real time.
+    /// Real time that the run took, from its call to its end.
     pub wall: Duration,
     /// The share of one thread's time that the code of rounds of several processes takes, from 0 to 1: all that many threads
     /// can divide. Measured, of small rounds by a part of them; of rounds that ran on many threads it is the most that one thread
@@ -55,7 +55,7 @@ pub enum RunError {
     /// Nothing can happen any more.
     #[error("deadlock at {time}; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
     Deadlock {
-        /// When.
+        /// The simulated time reached.
         time: Time,
         /// The processes that wait.
         stuck: Vec<Stuck>,
@@ -63,11 +63,11 @@ pub enum RunError {
     /// A process panicked.
     #[error("process {process} `{name}` panicked at {time}: {message}")]
     Panic {
-        /// Which.
+        /// The process, by its number.
         process: ProcessId,
-        /// Its name.
+        /// The name with which it was spawned.
         name: String,
-        /// When.
+        /// The simulated time reached.
         time: Time,
         /// What the panic said.
         message: String,
@@ -77,19 +77,19 @@ pub enum RunError {
         "process {process} `{name}` waits at {time} for a future of something else; a process may only await what its `Process` handle offers"
     )]
     Strays {
-        /// Which.
+        /// The process, by its number.
         process: ProcessId,
-        /// Its name.
+        /// The name with which it was spawned.
         name: String,
-        /// When.
+        /// The simulated time reached.
         time: Time,
     },
     /// A process was to run on a host that is not there.
     #[error("process `{name}` cannot run on host {host}; there are {hosts} hosts, from 0")]
     NoHost {
-        /// The process.
+        /// The name of the process.
         name: String,
-        /// The host.
+        /// The number of the host that was asked for.
         host: u32,
         /// How many there are.
         hosts: usize,
@@ -97,9 +97,9 @@ pub enum RunError {
     /// A mailbox was to stand at a host that is not there.
     #[error("{name} cannot be at host {host}; there are {hosts} hosts, from 0")]
     NoPlace {
-        /// The mailbox.
+        /// The mailbox, as it is told to people.
         name: String,
-        /// The host.
+        /// The number of the host that was asked for.
         host: u32,
         /// How many there are.
         hosts: usize,
@@ -109,21 +109,21 @@ pub enum RunError {
         "process {process} `{name}` on host {host} {reach} at {time}; in a run on federates only messages to mailboxes that stand at a host reach other hosts"
     )]
     ReachedOut {
-        /// Which.
+        /// The process, by its number.
         process: ProcessId,
-        /// Its name.
+        /// The name with which it was spawned.
         name: String,
         /// Where it runs.
         host: u32,
-        /// When.
+        /// The simulated time reached.
         time: Time,
-        /// How.
+        /// What it did to the other host.
         reach: Reach,
     },
     /// There cannot be so many federates.
     #[error("{federates} federates; allowed: from 1 to the number of hosts, which is {hosts}")]
     Federates {
-        /// Asked for.
+        /// The number of federates that was asked for.
         federates: u32,
         /// Hosts there are.
         hosts: usize,

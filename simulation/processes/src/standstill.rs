@@ -19,7 +19,7 @@ pub(crate) struct Standstill {
     at: Time,
     rounds: u64,
     since: Option<Instant>,
-    told: bool,
+    is_reported: bool,
 }
 
 impl Standstill {
@@ -30,11 +30,11 @@ impl Standstill {
             *self = Self { at: now, ..Self::default() };
         }
         self.rounds += 1;
-        if self.told || !self.rounds.is_multiple_of(LOOK) {
+        if self.is_reported || !self.rounds.is_multiple_of(LOOK) {
             return None;
         }
-        self.told = self.since.get_or_insert_with(Instant::now).elapsed() >= TURNS * limit;
-        self.told.then_some(self.rounds)
+        self.is_reported = self.since.get_or_insert_with(Instant::now).elapsed() >= TURNS * limit;
+        self.is_reported.then_some(self.rounds)
     }
 }
 
@@ -49,9 +49,10 @@ mod test {
 
     #[test]
     fn an_instant_is_reported_once_and_only_if_it_has_taken_long() {
-        let mut own = Standstill::default();
-        let mut rounds =
-            |at, count: u64, limit| (0..count).filter_map(|_| own.round(at, limit)).collect::<Vec<_>>();
+        let mut standstill = Standstill::default();
+        let mut rounds = |at, count: u64, limit| {
+            (0..count).filter_map(|_| standstill.round(at, limit)).collect::<Vec<_>>()
+        };
         assert!(rounds(Time::ZERO, 10 * LOOK, Duration::MAX / 4).is_empty(), "it has not taken long");
         assert_eq!(rounds(Time::ZERO, 10 * LOOK, Duration::ZERO), [11 * LOOK]);
         assert!(rounds(Time::secs(1), LOOK - 1, Duration::ZERO).is_empty(), "nor had it many rounds");
@@ -72,10 +73,10 @@ mod test {
         let plays: Body = |cx| {
             Box::pin(async move {
                 cx.sleep(Time::secs(3)).await;
-                let own = cx.queue();
+                let queue = cx.queue();
                 loop {
-                    own.put(&cx, 1);
-                    own.get(&cx).await.unwrap();
+                    queue.put(&cx, 1);
+                    queue.get(&cx).await.unwrap();
                 }
             })
         };
@@ -88,14 +89,14 @@ mod test {
             })
         };
         for (body, federates) in [(yields, 0), (plays, 0), (sleeps, 0), (yields, 2)] {
-            let (control, told) = (Control::default(), Arc::new(Mutex::new(Vec::new())));
+            let (control, stalls) = (Control::default(), Arc::new(Mutex::new(Vec::new())));
             let mut world = Simulation::<u32, _>::new(Constant::new(1.0), &[(1e9, 1); 2]).control(&control);
             world.settings.stall.0 = Duration::from_millis(1);
-            let own = Arc::clone(&told);
+            let sink = Arc::clone(&stalls);
             let mut world = world.on_stall(move |stall| {
                 // A turn that a busy machine interrupts takes long, too; here only rounds count.
                 if stall.rounds.is_some() {
-                    own.lock().unwrap().push(stall.clone());
+                    sink.lock().unwrap().push(stall.clone());
                     control.stop();
                 }
             });
@@ -103,9 +104,9 @@ mod test {
             world.spawn("restless", HostId(1), body);
             let world = if federates > 0 { world.federates(federates) } else { world };
             let ended = world.run().unwrap().ended_by;
-            let told = told.lock().unwrap();
-            assert_eq!((told.len(), &*told[0].name, told[0].time), (1, "restless", Time::secs(3)));
-            let text = told[0].to_string();
+            let stalls = stalls.lock().unwrap();
+            assert_eq!((stalls.len(), &*stalls[0].name, stalls[0].time), (1, "restless", Time::secs(3)));
+            let text = stalls[0].to_string();
             assert!(text.contains("has resumed again and again at 3s, in "), "{text}");
             assert!(federates > 0 || ended == EndedBy::Interrupted);
         }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use paceline_kernel::{Rng, Time};
 
 use crate::core::{Answer, ProcessId, Request};
-use crate::desk::{Body, Desk, Hook, Own, Spawned};
+use crate::desk::{Body, Desk, Hook, ProcessState, Spawned};
 use crate::watchdog::{Slot, Watchdog};
 
 /// How a turn of a process ended.
@@ -29,28 +29,31 @@ pub(crate) enum Turn {
 /// A process whose code can be resumed.
 pub(crate) struct Task {
     body: Body,
-    own: Own,
+    process: ProcessState,
 }
 
 impl Task {
     /// The code of process `id`.
     pub(crate) fn new(id: ProcessId, rng: Rng, body: Body) -> Self {
-        Self { body, own: Own::new(id, rng) }
+        Self { body, process: ProcessState::new(id, rng) }
     }
 
     /// The thread on which it must resume, by its place among those that run code; 0 for any.
     pub(crate) fn home(&self) -> u16 {
-        self.own.home
+        self.process.home
     }
 
     /// Whether something is to be done when it has ended.
     pub(crate) fn has_hooks(&self) -> bool {
-        self.own.hooks.is_some()
+        self.process.hooks.is_some()
     }
 
     /// The task itself, and one without code in its place.
     pub(crate) fn take(&mut self) -> Self {
-        let empty = Self { body: Box::pin(std::future::ready(())), own: Own::new(self.own.id, self.own.rng) };
+        let empty = Self {
+            body: Box::pin(std::future::ready(())),
+            process: ProcessState::new(self.process.id, self.process.rng),
+        };
         std::mem::replace(self, empty)
     }
 }
@@ -85,11 +88,11 @@ impl<P: Send + 'static> Turns<P> {
     }
 
     /// Runs `code` of the process `own`.
-    fn enter<R>(&mut self, own: &mut Own, code: impl FnOnce() -> R) -> R {
+    fn enter<R>(&mut self, process: &mut ProcessState, code: impl FnOnce() -> R) -> R {
         let mut desk = self.desk.take().expect("no code runs now");
-        std::mem::swap(&mut desk.own, own);
+        std::mem::swap(&mut desk.process, process);
         let (mut desk, result) = desk.enter(code);
-        std::mem::swap(&mut desk.own, own);
+        std::mem::swap(&mut desk.process, process);
         self.desk = Some(desk);
         result
     }
@@ -98,17 +101,18 @@ impl<P: Send + 'static> Turns<P> {
     pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
         let desk = self.desk();
         (desk.now, desk.answer) = (now, answer);
-        let Task { body, own } = task;
+        let Task { body, process } = task;
         if let Some(slot) = self.watched() {
-            slot.begin(own.id, now);
+            slot.begin(process.id, now);
         }
         let mut context = Context::from_waker(Waker::noop());
-        let polled = self.enter(own, || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
+        let polled =
+            self.enter(process, || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
         if let Some(slot) = self.watched() {
             slot.end();
         }
         let turn = match polled {
-            Ok(Poll::Pending) if own.waits => Turn::Waits,
+            Ok(Poll::Pending) if process.waits => Turn::Waits,
             Ok(Poll::Pending) => Turn::Strays,
             Ok(Poll::Ready(())) => Turn::Ended,
             Err(panic) => Turn::Panicked(panic),
@@ -121,28 +125,29 @@ impl<P: Send + 'static> Turns<P> {
     pub(crate) fn drop_body(&mut self, task: &mut Task, now: Time) {
         let desk = self.desk();
         (desk.now, desk.answer) = (now, None);
-        let Task { body, own } = task;
+        let Task { body, process } = task;
         let body = std::mem::replace(body, Box::pin(std::future::ready(())));
         // A panic of somebody who is ending anyway tells nothing new.
-        let _ = self.enter(own, || catch_unwind(AssertUnwindSafe(|| drop(body))));
+        let _ = self.enter(process, || catch_unwind(AssertUnwindSafe(|| drop(body))));
     }
 
     /// Does what is to be done when a task has ended, the latest first; its code has been dropped. Gives what those say that panic.
     pub(crate) fn call_hooks(&mut self, task: &mut Task, now: Time) -> Vec<Box<dyn Any + Send>> {
         self.desk().now = now;
-        let hooks: Vec<Hook> = task.own.hooks.take().map_or_else(Vec::new, |hooks| *hooks);
+        let hooks: Vec<Hook> = task.process.hooks.take().map_or_else(Vec::new, |hooks| *hooks);
         let called = hooks.into_iter().rev();
-        let called = called.map(|hook| self.enter(&mut task.own, || catch_unwind(AssertUnwindSafe(hook))));
+        let called =
+            called.map(|hook| self.enter(&mut task.process, || catch_unwind(AssertUnwindSafe(hook))));
         called.filter_map(Result::err).collect()
     }
 
     /// Adds all of `other`, which is empty after that.
     pub(crate) fn append(&mut self, other: &mut Self) {
-        let (own, others) = (self.desk.as_mut(), other.desk.as_mut());
-        let (own, others) = own.zip(others).expect("no code runs now");
-        let before = own.requests.len();
-        own.requests.append(&mut others.requests);
-        own.spawned.append(&mut others.spawned);
+        let (mine, others) = (self.desk.as_mut(), other.desk.as_mut());
+        let (mine, others) = mine.zip(others).expect("no code runs now");
+        let before = mine.requests.len();
+        mine.requests.append(&mut others.requests);
+        mine.spawned.append(&mut others.spawned);
         self.ends.extend(other.ends.drain(..).map(|(turn, end)| (turn, before + end)));
     }
 

@@ -19,11 +19,11 @@ use paceline_network::HostId;
 /// simulated time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Which.
+    /// The process, by its number.
     pub process: ProcessId,
-    /// Its name.
+    /// The name with which it was spawned.
     pub name: Arc<str>,
-    /// Its host.
+    /// The host that it runs on.
     pub host: HostId,
     /// The simulated time, which stands still.
     pub time: Time,
@@ -150,13 +150,13 @@ impl Watchdog {
     /// Watches from now on, in debug builds, if somebody is to be told of turns that take longer than said. Where no thread is to
     /// be had, nobody watches.
     pub(crate) fn start((limit, tell): (Duration, Option<Tell>)) -> Self {
-        let mut own = Self::default();
+        let mut watchdog = Self::default();
         if let Some(tell) = tell.filter(|_| cfg!(debug_assertions)) {
-            let shared = Arc::clone(&own.shared);
+            let shared = Arc::clone(&watchdog.shared);
             let watch = move || shared.watch(limit, &tell);
-            own.thread = Builder::new().name("paceline-watchdog".into()).spawn(watch).ok();
+            watchdog.thread = Builder::new().name("paceline-watchdog".into()).spawn(watch).ok();
         }
-        own
+        watchdog
     }
 
     /// A slot for a thread that runs code, if there is a watchdog.
@@ -240,9 +240,9 @@ mod test {
                 .threads(threads)
                 .rounds(Rounds::Always)
                 .context(context);
-            let (told, stalls) = channel();
+            let (sink, stalls) = channel();
             world.settings.stall.0 = Duration::from_millis(2);
-            let mut world = world.on_stall(move |stall| told.send(stall.clone()).unwrap_or(()));
+            let mut world = world.on_stall(move |stall| sink.send(stall.clone()).unwrap_or(()));
             world.spawn("quick", HostId(0), async |cx: Process<()>| cx.sleep(Time::secs(9)).await);
             let stalls = Mutex::new(stalls);
             world.spawn("slow", HostId(1), async move |cx: Process<()>| {

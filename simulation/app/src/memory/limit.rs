@@ -60,9 +60,9 @@ fn files(groups: &str, root: &Path) -> Vec<PathBuf> {
             }
             _ => continue,
         };
-        let own = root.join(path.trim_start_matches('/'));
+        let folder = root.join(path.trim_start_matches('/'));
         files.extend(
-            own.ancestors().take_while(|group| group.starts_with(&root)).map(|group| group.join(name)),
+            folder.ancestors().take_while(|group| group.starts_with(&root)).map(|group| group.join(name)),
         );
     }
     files

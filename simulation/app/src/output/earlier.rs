@@ -28,7 +28,7 @@ impl Identity {
 
     /// The same where the summary holds all that at another place.
     pub fn under(mut self, place: &str) -> Self {
-        self.0.iter_mut().for_each(|(_, own, _)| own.insert_str(0, place));
+        self.0.iter_mut().for_each(|(_, pointer, _)| pointer.insert_str(0, place));
         self
     }
 
@@ -43,8 +43,8 @@ impl Identity {
         let value = |place: &str| summary.pointer(place).unwrap_or(&Value::Null);
         self.0
             .iter()
-            .map(|(name, place, own)| (*name, value(place), own))
-            .find(|(_, there, own)| there != own)
+            .map(|(name, place, here)| (*name, value(place), here))
+            .find(|(_, there, here)| there != here)
     }
 }
 
@@ -75,23 +75,23 @@ impl Earlier {
             files.filter_map(|name| Some(name.as_str()?.to_owned())).filter(|name| is_plain(name)).collect();
         match run.differs(&found) {
             None => Self::Same,
-            Some((name, there, own)) => {
+            Some((name, there, here)) => {
                 let scenario = found["scenario"].as_str().unwrap_or("another");
                 let shown = |value: &Value| shortened(value);
-                let told = format!(
+                let what = format!(
                     "the results of another run, of {scenario} ({name} {}, here {})",
                     shown(there),
-                    shown(own)
+                    shown(here)
                 );
-                Self::Other(told, files)
+                Self::Other(what, files)
             }
         }
     }
 
     /// What is said before the run, if anything is to be.
     pub(super) fn warning(&self, folder: &Path) -> Option<String> {
-        let Self::Other(told, _) = self else { return None };
-        Some(format!("{} holds {told}; this run replaces them when it ends", folder.display()))
+        let Self::Other(what, _) = self else { return None };
+        Some(format!("{} holds {what}; this run replaces them when it ends", folder.display()))
     }
 
     /// Removes a file of another run, which could not be replaced: it would stand beside the summary of this one.

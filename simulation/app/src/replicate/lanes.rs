@@ -39,7 +39,7 @@ pub fn side_by_side<R: Send>(
         }
     };
     std::thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (tell, results) = channel();
         for number in 0..lanes.min(count) {
             let (tell, lane) = (tell.clone(), &lane);
             let started = Builder::new().name("replications".into()).spawn_scoped(scope, move || lane(tell));
@@ -51,7 +51,7 @@ pub fn side_by_side<R: Send>(
             }
         }
         drop(tell);
-        told.into_iter().for_each(|(number, result)| done(number, result));
+        results.into_iter().for_each(|(number, result)| done(number, result));
         Ok(())
     })
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::fate::Fate;
 use super::plan::Plan;
-use super::together::{Own, Quantity, quantities};
+use super::together::{OfRun, Quantity, quantities};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::summary::Outcome;
@@ -19,9 +19,9 @@ use crate::text::name_and_unit;
 use crate::{memory, text};
 
 /// Quantities of every run that are results.
-const OF_RESULTS: [Own; 1] = [("end_time_s", |outcome| outcome.end_time.as_secs_f64())];
+const OF_RESULTS: [OfRun; 1] = [("end_time_s", |outcome| outcome.end_time.as_secs_f64())];
 /// Those of the machine.
-const OF_MACHINE: [Own; 1] = [("wall_time_s", |outcome| outcome.wall.as_secs_f64())];
+const OF_MACHINE: [OfRun; 1] = [("wall_time_s", |outcome| outcome.wall.as_secs_f64())];
 
 /// All replications of a scenario.
 #[derive(Debug)]
@@ -66,17 +66,17 @@ impl<'p> Replicated<'p> {
     /// The quantities that are results, and the names of results that are no quantities.
     fn results_together(&self) -> (Vec<Quantity>, Vec<&'static str>) {
         let [work, _] = self.unit();
-        let own = [(work, (|outcome| outcome.work as f64) as fn(&Outcome) -> f64)];
-        quantities(&self.complete(), &[own.as_slice(), &OF_RESULTS].concat())
+        let work = [(work, (|outcome| outcome.work as f64) as fn(&Outcome) -> f64)];
+        quantities(&self.complete(), &[work.as_slice(), &OF_RESULTS].concat())
     }
 
     /// The quantities that depend on the machine.
     fn speeds_together(&self) -> Vec<Quantity> {
         let [_, speed] = self.unit();
-        let own: [Own; 1] = [(speed, Outcome::per_second)];
+        let speed: [OfRun; 1] = [(speed, Outcome::per_second)];
         let values =
-            |(name, value): &Own| Quantity::new(name, self.complete().into_iter().map(value).collect());
-        [OF_MACHINE, own].concat().iter().map(values).filter(|quantity| quantity.count() > 0).collect()
+            |(name, value): &OfRun| Quantity::new(name, self.complete().into_iter().map(value).collect());
+        [OF_MACHINE, speed].concat().iter().map(values).filter(|quantity| quantity.count() > 0).collect()
     }
 
     /// Work a second of all together.
@@ -109,7 +109,10 @@ impl<'p> Replicated<'p> {
             (name, self.per_second().into()),
             ("speeds".into(), of_quantities(&self.speeds_together())),
             ("peak_memory_bytes".into(), self.peak_memory_bytes.into()),
-            ("runs".into(), self.each().map(|(seed, fate)| fate.json(seed, |own| &own.everything)).collect()),
+            (
+                "runs".into(),
+                self.each().map(|(seed, fate)| fate.json(seed, |outcome| &outcome.everything)).collect(),
+            ),
         ]);
         Value::Object(all)
     }
@@ -117,7 +120,7 @@ impl<'p> Replicated<'p> {
     /// What does not depend on how they were run.
     fn results(&self) -> Value {
         let mut all = self.opening();
-        let runs = self.each().map(|(seed, fate)| fate.json(seed, |own| &own.results)).collect();
+        let runs = self.each().map(|(seed, fate)| fate.json(seed, |outcome| &outcome.results)).collect();
         all.insert("runs".into(), runs);
         Value::Object(all)
     }
@@ -143,7 +146,7 @@ impl<'p> Replicated<'p> {
             let (ended, end) = (ended_by.name(), end_time.as_secs_f64());
             write!(to, "{seed},{ended},{end},{digest},{work}")?;
             for name in &names {
-                let value = lines.iter().find(|(told, value)| told == name && !value.is_null());
+                let value = lines.iter().find(|(other, value)| other == name && !value.is_null());
                 write!(to, ",{}", value.map_or(String::new(), |(_, value)| value.to_string()))?;
             }
             writeln!(to)?;

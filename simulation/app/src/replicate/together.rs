@@ -55,9 +55,9 @@ impl Quantity {
     }
 }
 
-/// The quantities that are numbers wherever they are told, in the order in which they are told; `own` are those of the run beside
+/// The quantities that are numbers wherever they are told, in the order in which they are told; `of_run` are those of the run beside
 /// the model's. Also the names of all other results.
-pub fn quantities(outcomes: &[&Outcome], own: &[Own]) -> (Vec<Quantity>, Vec<&'static str>) {
+pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Vec<&'static str>) {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, _) in outcomes.iter().flat_map(|outcome| &outcome.lines) {
         if !names.contains(name) {
@@ -66,9 +66,9 @@ pub fn quantities(outcomes: &[&Outcome], own: &[Own]) -> (Vec<Quantity>, Vec<&'s
     }
     let (mut quantities, mut others) = (Vec::new(), Vec::new());
     for name in names {
-        let told = outcomes.iter().flat_map(|outcome| &outcome.lines).filter(|(told, _)| *told == name);
+        let values = outcomes.iter().flat_map(|outcome| &outcome.lines).filter(|(other, _)| *other == name);
         // Where a result is null, there is none.
-        let values = told.filter(|(_, value)| !value.is_null()).map(|(_, value)| value.as_f64());
+        let values = values.filter(|(_, value)| !value.is_null()).map(|(_, value)| value.as_f64());
         match values.collect::<Option<Vec<f64>>>() {
             Some(values) if values.is_empty() => {}
             Some(values) => quantities.push(Quantity::new(name, values)),
@@ -76,16 +76,16 @@ pub fn quantities(outcomes: &[&Outcome], own: &[Own]) -> (Vec<Quantity>, Vec<&'s
         }
     }
     if !outcomes.is_empty() {
-        let of_run = |(name, value): &Own| {
+        let quantity = |(name, value): &OfRun| {
             Quantity::new(name, outcomes.iter().map(|outcome| value(outcome)).collect())
         };
-        quantities.extend(own.iter().map(of_run));
+        quantities.extend(of_run.iter().map(quantity));
     }
     (quantities, others)
 }
 
 /// A quantity of the run beside the model's results.
-pub type Own = (&'static str, fn(&Outcome) -> f64);
+pub type OfRun = (&'static str, fn(&Outcome) -> f64);
 
 #[cfg(test)]
 mod tests {
@@ -113,8 +113,8 @@ mod tests {
             outcome(vec![("hops", 1.into()), ("histogram", json!([1, 2])), ("late_s", Value::Null)]),
             outcome(vec![("hops", 2.5.into()), ("histogram", json!([3])), ("late_s", 7.into())]),
         ];
-        let own: [Own; 1] = [("speed", Outcome::per_second)];
-        let (found, others) = quantities(&outcomes.iter().collect::<Vec<_>>(), &own);
+        let of_run: [OfRun; 1] = [("speed", Outcome::per_second)];
+        let (found, others) = quantities(&outcomes.iter().collect::<Vec<_>>(), &of_run);
         let of: Vec<_> =
             found.iter().map(|quantity| (quantity.name, quantity.count(), quantity.mean())).collect();
         assert_eq!(
@@ -126,6 +126,6 @@ mod tests {
         let (low, high) = found[0].interval().unwrap();
         let half = 12.706 * 0.75;
         assert!((low - 1.75 + half).abs() < 1e-3 && (high - 1.75 - half).abs() < 1e-3, "{low} {high}");
-        assert_eq!(quantities(&[], &own).0.len(), 0);
+        assert_eq!(quantities(&[], &of_run).0.len(), 0);
     }
 }

@@ -37,16 +37,16 @@ pub enum Content {
     Unchoke,
     /// The sender has one more piece.
     Have {
-        /// Which.
+        /// The number of the piece.
         piece: u32,
     },
     /// A request for blocks.
     Request(Blocks),
-    /// The blocks.
+    /// The content of the blocks that were requested.
     Piece(Blocks),
     /// The sender needs no blocks of this piece any more.
     Cancel {
-        /// Which.
+        /// The number of the piece.
         piece: u32,
     },
     /// The connection is closed, as TCP tells the other side.
@@ -56,11 +56,11 @@ pub enum Content {
 /// A run of consecutive blocks of one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// The piece.
+    /// The number of the piece.
     pub piece: u32,
     /// The first block.
     pub first: u32,
-    /// How many.
+    /// The number of blocks, at least one.
     pub count: u32,
 }
 

@@ -121,7 +121,7 @@ impl Peer {
             Content::Piece(blocks) => self.receive(from, blocks),
             // Blocks that have already arrived are not affected.
             Content::Cancel { piece } => {
-                connection.upload = connection.upload.take().filter(|(own, _)| *own != piece);
+                connection.upload = connection.upload.take().filter(|(other, _)| *other != piece);
             }
             Content::Close => self.disconnect(from),
             _ => {}

@@ -10,7 +10,7 @@ pub(super) const SUCCESSORS: usize = 4;
 pub enum Message {
     /// Asks which peer holds this key. Passed on until a peer knows.
     Find {
-        /// The key.
+        /// The key, as a place on the ring.
         key: u64,
         /// The peer that asks.
         asker: u32,
@@ -44,7 +44,7 @@ pub enum Message {
     },
     /// The sender may be the receiver's predecessor.
     Notify {
-        /// The sender.
+        /// The number of the sending peer.
         peer: u32,
     },
     /// Asks whether the receiver is alive.

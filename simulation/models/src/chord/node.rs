@@ -38,8 +38,8 @@ impl Node {
     /// A peer with complete neighbours and fingers; `there` are the peers on the ring, sorted by place.
     pub(super) fn warm(ring: &Ring, peer: u32, there: &[u32]) -> Self {
         let mut node = Self::alone(ring, peer);
-        let own = there.partition_point(|other| ring.place(*other) < node.place);
-        let ahead = |steps: usize| there[(own + steps) % there.len()];
+        let place = there.partition_point(|other| ring.place(*other) < node.place);
+        let ahead = |steps: usize| there[(place + steps) % there.len()];
         if there.len() > 1 {
             node.predecessor = ahead(there.len() - 1);
             let known = SUCCESSORS.min(there.len() - 1);
@@ -120,9 +120,9 @@ impl Node {
             return;
         }
         self.successors[1..].copy_from_slice(&successors[..SUCCESSORS - 1]);
-        if let Some(own) = self.successors[1..].iter().position(|other| *other == self.peer) {
+        if let Some(itself) = self.successors[1..].iter().position(|other| *other == self.peer) {
             // The list has gone round the whole ring.
-            self.successors[1 + own..].fill(NOBODY);
+            self.successors[1 + itself..].fill(NOBODY);
         }
         let nearer = |other: u32| ring.is_between(ring.place(other), self.place, ring.place(peer));
         if predecessor != NOBODY && predecessor != self.peer && nearer(predecessor) {

@@ -213,12 +213,12 @@ impl Peer {
             Chore::Lookup => chord.lookup,
             Chore::Leave => Time::MAX,
         };
-        for (at, own) in &mut self.due {
-            if *own == chore {
+        for (at, kind) in &mut self.due {
+            if *kind == chore {
                 *at = at.saturating_add(period);
             }
         }
-        let own = self.node.peer;
+        let here = self.node.peer;
         match chore {
             Chore::Stabilize => {
                 // A successor that has not answered since the last stabilization is gone.
@@ -227,9 +227,9 @@ impl Peer {
                 }
                 self.awaited.0 = NOBODY;
                 let successor = self.node.successor();
-                if successor != own {
+                if successor != here {
                     self.awaited.0 = successor;
-                    self.send(successor, Message::Neighbours { asker: own });
+                    self.send(successor, Message::Neighbours { asker: here });
                 }
             }
             Chore::FixFingers => {
@@ -242,7 +242,7 @@ impl Peer {
                 }
                 self.awaited.1 = self.node.predecessor;
                 if self.awaited.1 != NOBODY {
-                    self.send(self.awaited.1, Message::Ping { asker: own });
+                    self.send(self.awaited.1, Message::Ping { asker: here });
                 }
             }
             Chore::Lookup => {

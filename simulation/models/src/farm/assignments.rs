@@ -87,7 +87,7 @@ impl Assignments {
     pub(super) fn finish(&mut self, worker: u32, task: u32) -> bool {
         let is_first = !std::mem::replace(&mut self.done[task as usize], true);
         self.left -= usize::from(is_first);
-        if matches!(self.states[worker as usize], State::Assigned(own, _) if own == task) {
+        if matches!(self.states[worker as usize], State::Assigned(assigned, _) if assigned == task) {
             self.release(worker);
         }
         is_first
@@ -143,7 +143,8 @@ mod test {
                 assert!(assignments.next_limit() > Time::nanos(now), "seed {seed}");
                 for task in (0..tasks).filter(|task| !assignments.done[*task as usize]) {
                     let waiting = assignments.waiting.iter().filter(|other| **other == task).count();
-                    let has = |state: &&State| matches!(state, State::Assigned(own, _) if *own == task);
+                    let has =
+                        |state: &&State| matches!(state, State::Assigned(assigned, _) if *assigned == task);
                     let assigned = assignments.states.iter().filter(has).count();
                     assert_eq!(waiting + assigned, 1, "seed {seed}: task {task} is in one place");
                 }

@@ -22,9 +22,9 @@ pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) 
     let begun_ns = Arc::new(AtomicU64::new(IDLE));
     let (begun, outcome) = (Arc::clone(&begun_ns), Arc::clone(&shared.outcome));
     // This runs when the host fails, by the farm's own process or by a profile of the platform.
-    let own = cx.clone();
+    let process = cx.clone();
     cx.on_exit(move || {
-        let lost_ns = own.now().as_nanos().saturating_sub(begun.load(Ordering::Relaxed));
+        let lost_ns = process.now().as_nanos().saturating_sub(begun.load(Ordering::Relaxed));
         outcome.lost_ns.fetch_add(lost_ns, Ordering::Relaxed);
     });
     let mut answer = Message::Ready { worker };

@@ -9,8 +9,8 @@ use super::replay::{Collective, Rank};
 
 impl Rank<'_> {
     fn others(&self) -> impl Iterator<Item = u32> + use<> {
-        let own = self.own;
-        (0..self.ranks).filter(move |other| *other != own)
+        let rank = self.rank;
+        (0..self.ranks).filter(move |other| *other != rank)
     }
 
     /// The rank that is `place` ahead of `root`.
@@ -20,13 +20,13 @@ impl Rank<'_> {
 
     /// How far ahead of `root` this rank is.
     fn place(&self, root: u32) -> u32 {
-        (self.own + self.ranks - root) % self.ranks
+        (self.rank + self.ranks - root) % self.ranks
     }
 
     /// All ranks report to rank 0, which then releases all.
     pub(super) async fn barrier(&self) -> Result<(), Failure> {
         const KIND: Collective = Collective::Barrier;
-        if self.own > 0 {
+        if self.rank > 0 {
             self.tell(KIND, 0, 0.0).await?;
             return self.hear(KIND, 0).await;
         }
@@ -57,7 +57,7 @@ impl Rank<'_> {
 
     /// Each rank sends so many bytes to the root: a reduction, too.
     pub(super) async fn gather(&self, kind: Collective, bytes: f64, root: u32) -> Result<(), Failure> {
-        let begun = if self.own == root {
+        let begun = if self.rank == root {
             self.others().map(|other| self.start_to_hear(kind, other)).collect()
         } else {
             self.start_to_tell(kind, root, bytes).into_iter().collect()
@@ -72,7 +72,7 @@ impl Rank<'_> {
         bytes: impl Fn(u32) -> f64,
         root: u32,
     ) -> Result<(), Failure> {
-        let begun = if self.own == root {
+        let begun = if self.rank == root {
             self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))).collect()
         } else {
             vec![self.start_to_hear(kind, root)]
@@ -100,8 +100,8 @@ impl Rank<'_> {
     /// Each rank sends to all of higher number.
     pub(super) async fn scan(&self, bytes: f64) -> Result<(), Failure> {
         const KIND: Collective = Collective::Scan;
-        let mut begun: Vec<_> = (0..self.own).map(|other| self.start_to_hear(KIND, other)).collect();
-        begun.extend((self.own + 1..self.ranks).filter_map(|other| self.start_to_tell(KIND, other, bytes)));
+        let mut begun: Vec<_> = (0..self.rank).map(|other| self.start_to_hear(KIND, other)).collect();
+        begun.extend((self.rank + 1..self.ranks).filter_map(|other| self.start_to_tell(KIND, other, bytes)));
         self.all(begun).await
     }
 
@@ -113,10 +113,10 @@ impl Rank<'_> {
             Algorithm::Pairs => {
                 for step in 1..self.ranks {
                     let (to, from) = if self.ranks.is_power_of_two() {
-                        (self.own ^ step, self.own ^ step)
+                        (self.rank ^ step, self.rank ^ step)
                     } else {
                         // SimGrid's algorithm in pairs ends with an error here.
-                        (self.ahead_of(self.own, step), self.ahead_of(self.own, self.ranks - step))
+                        (self.ahead_of(self.rank, step), self.ahead_of(self.rank, self.ranks - step))
                     };
                     self.swap(KIND, to, from, bytes).await?;
                 }
@@ -127,7 +127,7 @@ impl Rank<'_> {
                 while bit < self.ranks {
                     let blocks = (1..self.ranks).filter(|block| block & bit > 0).count();
                     let (to, from) =
-                        (self.ahead_of(self.own, bit), self.ahead_of(self.own, self.ranks - bit));
+                        (self.ahead_of(self.rank, bit), self.ahead_of(self.rank, self.ranks - bit));
                     self.swap(KIND, to, from, blocks as f64 * bytes).await?;
                     bit <<= 1;
                 }

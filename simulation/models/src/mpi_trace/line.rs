@@ -294,10 +294,10 @@ impl<'t> Line<'t> {
                 if !has_types && further != ranks {
                     self.at_most(ranks + 3)?;
                 }
-                let (own, received) =
+                let (sent, received) =
                     if has_types { (ranks + 1, ranks + 2) } else { (usize::MAX - 2, usize::MAX - 2) };
                 self.element(received, element)?;
-                Action::GatherAll { bytes: self.bytes(0, own, element)? }
+                Action::GatherAll { bytes: self.bytes(0, sent, element)? }
             }
             "scatterv" => {
                 self.at_most(ranks + 4)?;

@@ -183,8 +183,8 @@ impl Reading {
             Said::BareWait => Action::Wait(only_request(line, read)?),
             Said::Act(action) => action,
         };
-        let own = rank as u32;
-        self.idle_waits += u64::from(follow(&mut read.requests, own, &action, line)?);
+        let number = rank as u32;
+        self.idle_waits += u64::from(follow(&mut read.requests, number, &action, line)?);
         read.actions.push(action);
         let action = read.actions.last().expect("it was just added");
         Self::note_named(&mut self.named, action, line);
@@ -238,14 +238,19 @@ fn only_request(line: &Line, read: &RankRead) -> Result<Ends, TraceError> {
 }
 
 /// Keeps account of open requests. Says whether the action waits for one that is not there; refuses one of other ranks.
-fn follow(requests: &mut Requests<()>, own: u32, action: &Action, line: &Line) -> Result<bool, TraceError> {
+fn follow(
+    requests: &mut Requests<()>,
+    number: u32,
+    action: &Action,
+    line: &Line,
+) -> Result<bool, TraceError> {
     match action {
-        Action::StartSend(message) => requests.begin((own, message.other, message.tag), ()),
-        Action::StartReceive(message) => requests.begin((message.other, own, message.tag), ()),
+        Action::StartSend(message) => requests.begin((number, message.other, message.tag), ()),
+        Action::StartReceive(message) => requests.begin((message.other, number, message.tag), ()),
         Action::WaitAll => drop(requests.take_all()),
         Action::Wait(ends) | Action::Test(ends) => {
-            if ends.0 != own && ends.1 != own {
-                let problem = format!("a request from rank {} to rank {}, of rank {own}", ends.0, ends.1);
+            if ends.0 != number && ends.1 != number {
+                let problem = format!("a request from rank {} to rank {}, of rank {number}", ends.0, ends.1);
                 return Err(line.refuse(problem, "a rank's own requests: it sends, or it receives"));
             }
             let is_there = match action {

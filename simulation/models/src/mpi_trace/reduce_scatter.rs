@@ -23,8 +23,8 @@ impl Rank<'_> {
         }
         if total > FEW_ELEMENTS {
             for step in 1..self.ranks {
-                let to = (self.own + step) % self.ranks;
-                let from = (self.own + self.ranks - step) % self.ranks;
+                let to = (self.rank + step) % self.ranks;
+                let from = (self.rank + self.ranks - step) % self.ranks;
                 self.swap(KIND, to, from, bytes(to)).await?;
             }
             return Ok(());
@@ -36,7 +36,7 @@ impl Rank<'_> {
     /// has reduced already. Where a group has no partner, because the number of ranks is no power of two, the ranks of the other
     /// group that had one pass on what they got, along a tree.
     async fn double_and_part(&self, counts: &[f64], element: f64) -> Result<(), Failure> {
-        let (own, ranks) = (self.own, self.ranks);
+        let (rank, ranks) = (self.rank, self.ranks);
         // What lies outside of the group of `size` ranks that begins at `first`.
         let outside = |first: u32, size: u32| {
             let after = (first + size).min(ranks) as usize;
@@ -46,8 +46,8 @@ impl Rank<'_> {
         let mut level = 0;
         while 1 << level < ranks {
             let bit = 1 << level;
-            let other = own ^ bit;
-            let (group, partners) = (own >> level << level, other >> level << level);
+            let other = rank ^ bit;
+            let (group, partners) = (rank >> level << level, other >> level << level);
             if other < ranks {
                 self.swap(KIND, other, other, outside(group, bit)).await?;
             }
@@ -64,12 +64,12 @@ impl Rank<'_> {
     /// Within a group of `1 << level` ranks, the first `served` of which have something: passes it on.
     async fn pass_on(&self, level: u32, served: u32, bytes: f64) -> Result<(), Failure> {
         for part in (0..level).rev() {
-            let other = self.own ^ (1 << part);
-            let first = self.own >> (part + 1) << (part + 1);
+            let other = self.rank ^ (1 << part);
+            let first = self.rank >> (part + 1) << (part + 1);
             let has = |rank: u32| rank < first + served;
-            if other > self.own && has(self.own) && !has(other) && other < self.ranks {
+            if other > self.rank && has(self.rank) && !has(other) && other < self.ranks {
                 self.tell(KIND, other, bytes).await?;
-            } else if other < self.own && has(other) && !has(self.own) {
+            } else if other < self.rank && has(other) && !has(self.rank) {
                 self.hear(KIND, other).await?;
             }
         }

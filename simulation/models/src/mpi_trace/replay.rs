@@ -36,7 +36,7 @@ type Begun = Option<Activity<()>>;
 /// A rank that performs its actions one after the other.
 pub(super) struct Rank<'c> {
     cx: &'c Process<()>,
-    pub(super) own: u32,
+    pub(super) rank: u32,
     pub(super) ranks: u32,
     open: Requests<Begun>,
     /// How often in a row a test has failed.
@@ -46,8 +46,8 @@ pub(super) struct Rank<'c> {
 }
 
 impl<'c> Rank<'c> {
-    pub(super) fn new(cx: &'c Process<()>, own: u32, ranks: u32) -> Self {
-        Self { cx, own, ranks, open: Requests::default(), failed_tests: 0, owed_sleep_ns: 0.0 }
+    pub(super) fn new(cx: &'c Process<()>, rank: u32, ranks: u32) -> Self {
+        Self { cx, rank, ranks, open: Requests::default(), failed_tests: 0, owed_sleep_ns: 0.0 }
     }
 
     /// Performs the actions in order, and waits for what they have left open. Says which action failed, and why; the
@@ -71,12 +71,12 @@ impl<'c> Rank<'c> {
             Action::Receive(Message { other, tag, .. }) => self.receive(*other, *tag).await,
             Action::StartSend(Message { other, tag, bytes }) => {
                 let begun = self.start_send(*other, *tag, *bytes);
-                self.open.begin((self.own, *other, *tag), begun);
+                self.open.begin((self.rank, *other, *tag), begun);
                 Ok(())
             }
             Action::StartReceive(Message { other, tag, .. }) => {
                 let begun = self.start_receive(*other, *tag);
-                self.open.begin((*other, self.own, *tag), Some(begun));
+                self.open.begin((*other, self.rank, *tag), Some(begun));
                 Ok(())
             }
             Action::SendReceive { to, from, bytes } => self.send_receive(*to, *from, *bytes).await,
@@ -136,7 +136,7 @@ impl<'c> Rank<'c> {
 
     /// As SimGrid: both messages have tag 0, which such a line does not name.
     async fn send_receive(&self, to: Option<u32>, from: u32, bytes: f64) -> Result<(), Failure> {
-        if to == Some(self.own) && from == self.own {
+        if to == Some(self.rank) && from == self.rank {
             return Ok(());
         }
         let mut begun = vec![self.start_receive(from, 0)];
@@ -188,7 +188,7 @@ impl<'c> Rank<'c> {
     }
 
     fn start_send(&self, to: u32, tag: u32, bytes: f64) -> Begun {
-        let mailbox = Self::mailbox(self.own, to, tag);
+        let mailbox = Self::mailbox(self.rank, to, tag);
         let size = bytes + ENVELOPE_BYTES;
         if bytes < EAGER_BYTES {
             self.cx.send_detached(mailbox, (), size);
@@ -198,11 +198,11 @@ impl<'c> Rank<'c> {
     }
 
     fn start_receive(&self, from: u32, tag: u32) -> Activity<()> {
-        self.cx.start_receive(Self::mailbox(from, self.own, tag))
+        self.cx.start_receive(Self::mailbox(from, self.rank, tag))
     }
 
     async fn send(&self, to: u32, tag: u32, bytes: f64) -> Result<(), Failure> {
-        let mailbox = Self::mailbox(self.own, to, tag);
+        let mailbox = Self::mailbox(self.rank, to, tag);
         let size = bytes + ENVELOPE_BYTES;
         if bytes < EAGER_BYTES {
             self.cx.send_detached(mailbox, (), size);
@@ -212,7 +212,7 @@ impl<'c> Rank<'c> {
     }
 
     async fn receive(&self, from: u32, tag: u32) -> Result<(), Failure> {
-        self.cx.receive(Self::mailbox(from, self.own, tag)).await
+        self.cx.receive(Self::mailbox(from, self.rank, tag)).await
     }
 
     /// Sends within a collective action.
@@ -235,7 +235,7 @@ impl<'c> Rank<'c> {
 
     /// Sends to one rank and receives from one, at the same time; from and to itself takes no time, as in SimGrid.
     pub(super) async fn swap(&self, kind: Collective, to: u32, from: u32, bytes: f64) -> Result<(), Failure> {
-        if (to, from) == (self.own, self.own) {
+        if (to, from) == (self.rank, self.rank) {
             return Ok(());
         }
         let mut begun = vec![self.start_to_hear(kind, from)];

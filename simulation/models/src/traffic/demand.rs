@@ -96,8 +96,8 @@ impl Demand {
         demand.first.push(demand.vehicles());
         demand.order = (0..demand.vehicles()).collect();
         for origin in demand.first.windows(2) {
-            let own = &mut demand.order[origin[0] as usize..origin[1] as usize];
-            own.sort_unstable_by_key(|vehicle| (demand.departs[*vehicle as usize], *vehicle));
+            let vehicles = &mut demand.order[origin[0] as usize..origin[1] as usize];
+            vehicles.sort_unstable_by_key(|vehicle| (demand.departs[*vehicle as usize], *vehicle));
         }
         Ok((demand, routes))
     }

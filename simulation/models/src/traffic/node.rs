@@ -276,8 +276,8 @@ impl<S: Scene> Desk<'_, S> {
     fn space(&mut self, exit: u16) {
         let here = self.here();
         self.node.vacate(exit);
-        let own = &self.node.exits[usize::from(exit)];
-        let mut longest = own.starting.front().map(|first| (*first, None));
+        let road = &self.node.exits[usize::from(exit)];
+        let mut longest = road.starting.front().map(|first| (*first, None));
         for (number, approach) in self.node.approaches.iter().enumerate() {
             let Some(first) = approach.queue.front() else { continue };
             let wants =

@@ -103,13 +103,13 @@ pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partitio
 fn cut(loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
     let mut owner = Vec::with_capacity(loads.len());
     let (mut federate, mut load) = (0, 0);
-    for (place, own) in loads.iter().enumerate() {
+    for (place, share) in loads.iter().enumerate() {
         // No federate stays empty: each of the remaining federates needs a load.
         let to_come = (federates - 1 - federate) as usize;
-        if place > 0 && (load + own > most || loads.len() - place <= to_come) {
+        if place > 0 && (load + share > most || loads.len() - place <= to_come) {
             (federate, load) = (federate + 1, 0);
         }
-        load += own;
+        load += share;
         if federate == federates || load > most {
             return None;
         }

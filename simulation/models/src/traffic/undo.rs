@@ -136,7 +136,7 @@ impl Undoing<'_, '_> {
     /// A vehicle starts only once: it either waits for room, last in the queue, or has entered its road.
     fn start(&mut self, here: u32, vehicle: u32, target: u32) {
         let exit = self.traffic.routes.exit(here, target);
-        match self.node.exits.get_mut(usize::from(exit)).map(|own| &mut own.starting) {
+        match self.node.exits.get_mut(usize::from(exit)).map(|road| &mut road.starting) {
             Some(starting) if starting.back().is_some_and(|last| last.vehicle == vehicle) => {
                 starting.pop_back();
             }

@@ -78,9 +78,9 @@ impl Host {
 
     /// Handles a ping of the current step.
     #[inline(always)]
-    pub(crate) fn hear(&mut self, wireless: &Wireless, own: u32, from: u32) {
+    pub(crate) fn hear(&mut self, wireless: &Wireless, lp: u32, from: u32) {
         self.heard += 1;
-        let result = compute(own, from, self.pings, wireless.rounds);
+        let result = compute(lp, from, self.pings, wireless.rounds);
         self.computed = self.computed.wrapping_add(result);
     }
 
@@ -93,10 +93,10 @@ impl Host {
             self.advance(wireless, cx);
         }
         self.pings += 1;
-        let own = cx.lp().0;
+        let lp = cx.lp().0;
         let delay = cx.model().lookahead;
         wireless.grid.in_reach(self.at, |region| {
-            cx.send(wireless.region_lp(region), delay, WirelessEvent::Ping { host: own, at: self.at });
+            cx.send(wireless.region_lp(region), delay, WirelessEvent::Ping { host: lp, at: self.at });
         });
     }
 

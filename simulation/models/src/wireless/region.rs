@@ -58,14 +58,14 @@ impl RegionGrid {
     /// The columns that intersect the range around `x`, and their number.
     #[inline]
     fn reach(self, x: u32) -> ([u32; 3], usize) {
-        let own = self.column(x);
+        let middle = self.column(x);
         let (low, high) = (self.column(x.wrapping_sub(self.range)), self.column(x.wrapping_add(self.range)));
-        let (mut columns, mut count) = ([own; 3], 1);
-        if low != own {
+        let (mut columns, mut count) = ([middle; 3], 1);
+        if low != middle {
             columns[count] = low;
             count += 1;
         }
-        if high != own && high != low {
+        if high != middle && high != low {
             columns[count] = high;
             count += 1;
         }
@@ -96,12 +96,12 @@ impl Region {
     }
 
     /// Tells each host in the region which pings it hears.
-    pub(crate) fn match_all(&mut self, wireless: &Wireless, own: u32, cx: &mut Context<'_, Wireless>) {
+    pub(crate) fn match_all(&mut self, wireless: &Wireless, region: u32, cx: &mut Context<'_, Wireless>) {
         let pingers = std::mem::take(&mut self.pingers);
         let delay = wireless.lookahead;
         // The two halves of a step make a whole one, whatever their rounding.
         let rest = wireless.step.saturating_sub(delay);
-        hearers(wireless.grid, own, &pingers, |hearer, heard| match wireless.deliveries {
+        hearers(wireless.grid, region, &pingers, |hearer, heard| match wireless.deliveries {
             Deliveries::Together => cx.send(LpId(hearer), rest, WirelessEvent::HeardAll(heard.into())),
             Deliveries::Singly => {
                 let mut of = heard.len() as u32;

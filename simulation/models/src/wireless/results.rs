@@ -85,11 +85,11 @@ impl Results for Wireless {
             return Err(format!("pings got lost: {} were delivered, and {heard} heard", all.deliveries));
         }
         let pings = sum(all.hosts.iter().map(|line| u64::from(line.pings)));
-        let told = sum(all.neighbours.iter().copied());
-        if self.deliveries == Deliveries::Singly && told < pings {
+        let heard = sum(all.neighbours.iter().copied());
+        if self.deliveries == Deliveries::Singly && heard < pings {
             // With single deliveries a host that hears nothing gets no event.
             all.neighbours.resize(all.neighbours.len().max(1), 0);
-            all.neighbours[0] += pings - told;
+            all.neighbours[0] += pings - heard;
         }
         let mut summary = Summary::default();
         summary.line("hosts", self.hosts);

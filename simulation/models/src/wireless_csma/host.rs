@@ -152,7 +152,7 @@ impl CsmaHost {
 
     /// Moves, and tells the regions of its old and its new place.
     fn advance(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
-        let (own, before) = (cx.lp().0, network.region_lp(self.at));
+        let (lp, before) = (cx.lp().0, network.region_lp(self.at));
         match &network.motion {
             Motion::Random { .. } => {
                 self.at = self.at.moved(self.velocity);
@@ -161,13 +161,13 @@ impl CsmaHost {
                     self.draw_motion(network, cx);
                 }
             }
-            Motion::Traced(trace) => self.at = trace.place(network.space, own, cx.now()),
+            Motion::Traced(trace) => self.at = trace.place(network.space, lp, cx.now()),
         }
         let (after, delay) = (network.region_lp(self.at), network.half_slot());
         if after != before {
-            cx.send(before, delay, CsmaEvent::Leave { host: own });
+            cx.send(before, delay, CsmaEvent::Leave { host: lp });
         }
-        cx.send(after, delay, CsmaEvent::Enter { host: own, at: self.at });
+        cx.send(after, delay, CsmaEvent::Enter { host: lp, at: self.at });
         cx.schedule(network.step, CsmaEvent::Move);
     }
 }

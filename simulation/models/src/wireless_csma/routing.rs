@@ -28,39 +28,39 @@ impl CsmaHost {
 
     /// Requests a route to a host drawn from all others. Abandons an earlier request without an answer: only the latest counts.
     pub(super) fn ask(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
-        let own = cx.lp().0;
+        let lp = cx.lp().0;
         let other = cx.rng().below(u64::from(network.hosts - 1)) as u32;
-        let target = other + u32::from(other >= own);
+        let target = other + u32::from(other >= lp);
         self.requests += 1;
         self.asked_at = Some(cx.now());
         self.tally.asked += 1;
-        let body = Body::Request { origin: own, target, number: self.requests, hops: 1 };
-        self.enqueue(network, Frame { sender: own, receiver: EVERYBODY, body }, cx);
+        let body = Body::Request { origin: lp, target, number: self.requests, hops: 1 };
+        self.enqueue(network, Frame { sender: lp, receiver: EVERYBODY, body }, cx);
         self.schedule_request(network, cx);
     }
 
     /// Handles a request or a reply that `sender` has sent or passed on.
     pub(super) fn route(&mut self, network: &Csma, sender: u32, body: Body, cx: &mut Context<'_, Csma>) {
-        let own = cx.lp().0;
+        let lp = cx.lp().0;
         match body {
             Body::Request { origin, target, number, hops } => {
                 let is_known = self.heard.get(&origin).is_some_and(|heard| heard.number >= number);
-                if origin == own || is_known {
+                if origin == lp || is_known {
                     return;
                 }
                 self.heard.insert(origin, Heard { number, from: sender });
-                if target == own {
+                if target == lp {
                     let body = Body::Reply { origin, number, hops };
-                    self.enqueue(network, Frame { sender: own, receiver: sender, body }, cx);
+                    self.enqueue(network, Frame { sender: lp, receiver: sender, body }, cx);
                 } else if hops < network.hop_limit {
                     let body = Body::Request { origin, target, number, hops: hops + 1 };
-                    self.enqueue(network, Frame { sender: own, receiver: EVERYBODY, body }, cx);
+                    self.enqueue(network, Frame { sender: lp, receiver: EVERYBODY, body }, cx);
                 }
             }
-            Body::Reply { origin, number, .. } if origin != own => {
+            Body::Reply { origin, number, .. } if origin != lp => {
                 // A reply to an outdated request is dropped.
                 if let Some(heard) = self.heard.get(&origin).filter(|heard| heard.number == number) {
-                    self.enqueue(network, Frame { sender: own, receiver: heard.from, body }, cx);
+                    self.enqueue(network, Frame { sender: lp, receiver: heard.from, body }, cx);
                 }
             }
             Body::Reply { number, hops, .. } => {

@@ -28,7 +28,7 @@ pub struct Start<P> {
     pub at: Time,
     /// How much later or earlier than that exactly, in ticks.
     pub(super) rest: f64,
-    /// From where.
+    /// The host of its sender.
     pub from: HostId,
     pub(super) bytes: f64,
     pub(super) parcel: Parcel<P>,
@@ -39,7 +39,7 @@ pub struct Start<P> {
 /// A parcel that has landed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landed<P> {
-    /// When.
+    /// The time at which it arrived or failed.
     pub at: Time,
     /// How much later or earlier than that exactly, in ticks: from -0.5 to below 0.5.
     pub rest: f64,

@@ -60,15 +60,15 @@ impl Moment {
 
     /// Seconds from `earlier` to this, below zero where `earlier` is the later.
     pub(super) fn secs_since(self, earlier: Self) -> f64 {
-        let (own, other) = (self.at.as_ticks(), earlier.at.as_ticks());
-        let ticks = if own >= other { (own - other) as f64 } else { -((other - own) as f64) };
+        let (here, there) = (self.at.as_ticks(), earlier.at.as_ticks());
+        let ticks = if here >= there { (here - there) as f64 } else { -((there - here) as f64) };
         (ticks + (self.rest - earlier.rest)) / TICKS
     }
 
     /// The later of both.
-    pub(super) fn later(self, other: Self) -> Self {
-        match self.at.cmp(&other.at).then(self.rest.total_cmp(&other.rest)) {
-            Ordering::Less => other,
+    pub(super) fn later(self, there: Self) -> Self {
+        match self.at.cmp(&there.at).then(self.rest.total_cmp(&there.rest)) {
+            Ordering::Less => there,
             Ordering::Equal | Ordering::Greater => self,
         }
     }

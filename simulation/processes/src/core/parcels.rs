@@ -60,7 +60,7 @@ pub(super) struct Parcels<P> {
     /// The processes that wait for the arrival of a message.
     sent: Vec<Option<Sent>>,
     free: Vec<u32>,
-    told: Line<u32>,
+    receipts: Line<u32>,
     /// Which hosts are in this part of the world; empty where all are.
     here: Vec<bool>,
     leaving: Vec<Leaving<P>>,
@@ -74,7 +74,7 @@ impl<P> Parcels<P> {
             coming: Line::default(),
             sent: Vec::new(),
             free: Vec::new(),
-            told: Line::default(),
+            receipts: Line::default(),
             here: Vec::new(),
             leaving: Vec::new(),
             carrier: Carrier::new(lead_s),
@@ -88,7 +88,7 @@ impl<P> Parcels<P> {
 
     /// When something happens next.
     pub(super) fn next(&self) -> Option<Time> {
-        [self.coming.next(), self.told.next(), self.carrier.next_start()].into_iter().flatten().min()
+        [self.coming.next(), self.receipts.next(), self.carrier.next_start()].into_iter().flatten().min()
     }
 
     /// The process that is informed of the arrival of a message.
@@ -155,7 +155,7 @@ impl<P, N: Network> Core<P, N> {
         if let Some(sent) = &mut self.parcels.sent[place as usize] {
             (sent.failure, sent.rest) = (failure, rest);
         }
-        self.parcels.told.push(at, whose, place);
+        self.parcels.receipts.push(at, whose, place);
     }
 
     /// Sends a parcel.
@@ -181,7 +181,7 @@ impl<P, N: Network> Core<P, N> {
                 let Moment { at, rest } = self.cause.after_secs(seconds);
                 if let Some(place) = place {
                     parcels.sent[place as usize].iter_mut().for_each(|sent| sent.rest = rest);
-                    parcels.told.push(at, whose, place);
+                    parcels.receipts.push(at, whose, place);
                 }
                 let parcel = Parcel { rest, ..parcel };
                 if here {
@@ -216,7 +216,7 @@ impl<P, N: Network> Core<P, N> {
 
     /// What arrives now.
     pub(super) fn arrivals(&mut self) {
-        while let Some(place) = self.parcels.told.take(self.now) {
+        while let Some(place) = self.parcels.receipts.take(self.now) {
             self.parcels.free.push(place);
             if let Some(Sent { side, failure, rest, .. }) = self.parcels.sent[place as usize].take() {
                 self.because(Moment { at: self.now, rest });

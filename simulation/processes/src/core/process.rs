@@ -246,12 +246,12 @@ impl<P> Process<P> {
 
     /// The activity of this number.
     pub(super) fn held(&mut self, number: u32) -> Option<&mut Held<P>> {
-        self.held.iter_mut().find(|(own, _)| *own == number).map(|(_, held)| held)
+        self.held.iter_mut().find(|(activity, _)| *activity == number).map(|(_, held)| held)
     }
 
     /// Drops the activity of this number.
     pub(super) fn remove_held(&mut self, number: u32) -> Option<Held<P>> {
-        let place = self.held.iter().position(|(own, _)| *own == number)?;
+        let place = self.held.iter().position(|(activity, _)| *activity == number)?;
         Some(self.held.swap_remove(place).1)
     }
 

@@ -16,9 +16,9 @@ pub enum Rounds {
     Static(u32),
     /// With as many as a threshold says that is moved after every five rounds (SimGrid report, section 5.2).
     Adaptive5,
-    /// Always.
+    /// Every round of two processes or more.
     Always,
-    /// Never.
+    /// No round: all run on the coordinating thread.
     Never,
 }
 

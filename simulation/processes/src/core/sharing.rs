@@ -56,16 +56,16 @@ impl<P, N: Network> Core<P, N> {
     }
 
     pub(super) fn acquire(&mut self, id: ProcessId, object: ObjectId, limit: Option<Time>) {
-        let own = self.objects.get(object, self.now);
-        match own.try_acquire(id) {
+        let entry = self.objects.get(object, self.now);
+        match entry.try_acquire(id) {
             None => self.refuse(id),
             Some(false) if limit != Some(Time::ZERO) => {
-                own.wait(id);
+                entry.wait(id);
                 self.block(id, Blocked::Acquire(object), limit);
             }
             Some(false) => self.resume_with(id, Answer::Truth(false)),
             Some(true) => {
-                self.cause = self.cause.later(own.last_given());
+                self.cause = self.cause.later(entry.last_given());
                 self.grant(id, object, Answer::Truth(true));
             }
         }
@@ -73,15 +73,15 @@ impl<P, N: Network> Core<P, N> {
 
     /// A process that waited for a notice locks its mutex again.
     pub(super) fn lock_again(&mut self, id: ProcessId, mutex: ObjectId) {
-        let own = self.objects.get(mutex, self.now);
-        match own.try_acquire(id) {
+        let entry = self.objects.get(mutex, self.now);
+        match entry.try_acquire(id) {
             None => self.refuse(id),
             Some(true) => {
-                self.cause = self.cause.later(own.given);
+                self.cause = self.cause.later(entry.given);
                 self.resume_with(id, Answer::Truth(true));
             }
             Some(false) => {
-                own.wait(id);
+                entry.wait(id);
                 let process = &mut self.processes[id];
                 process.moment = process.moment.later(self.cause);
                 self.block(id, Blocked::LockAgain(mutex), None);
@@ -142,14 +142,14 @@ impl<P, N: Network> Core<P, N> {
         if queue.kind != ObjectKind::Queue {
             return self.refuse(id);
         }
-        let own = self.objects.get(queue, self.now);
-        match own.get() {
+        let entry = self.objects.get(queue, self.now);
+        match entry.get() {
             Some(item) => {
-                self.cause = self.cause.later(own.given);
+                self.cause = self.cause.later(entry.given);
                 self.grant(id, queue, Answer::Message(item));
             }
             None => {
-                own.wait(id);
+                entry.wait(id);
                 self.block(id, Blocked::Get(queue), limit);
             }
         }

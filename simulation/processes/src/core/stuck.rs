@@ -12,7 +12,7 @@ use super::request::{ObjectId, ObjectKind, ProcessId};
 /// A process that waits, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Which.
+    /// The process, by its number.
     pub process: ProcessId,
     /// How it is called.
     pub name: String,
@@ -68,7 +68,7 @@ impl<P, N: Network> Core<P, N> {
     }
 
     fn activities(&self, process: &Process<P>, numbers: &[u32], all: bool) -> String {
-        let held = |number: &u32| process.held.iter().find(|(own, _)| own == number);
+        let held = |number: &u32| process.held.iter().find(|(activity, _)| activity == number);
         let each = numbers.iter().filter_map(held).map(|(_, held)| match held {
             Held::Going(going) => self.going(*going),
             Held::Asked | Held::Over(..) => "what is over".into(),
@@ -160,9 +160,9 @@ mod test {
         let Step::Deadlock(stuck) = core.next_round(Time::MAX, &mut round) else {
             panic!("nothing can happen")
         };
-        let told: Vec<String> = stuck.iter().map(Stuck::to_string).collect();
+        let lines: Vec<String> = stuck.iter().map(Stuck::to_string).collect();
         assert_eq!(
-            told,
+            lines,
             [
                 "process 0 `listens` on host 0 waits for a message in mailbox `here`",
                 "process 1 `talks` on host 0 waits for a receiver at mailbox 7",

@@ -37,19 +37,19 @@ fn shorts(count: u64, acts: impl Fn(&mut Core<u64, Constant>, ProcessId, u64)) -
 #[test]
 fn processes_mailboxes_objects_and_entries_of_the_calendar_are_forgotten() {
     const COUNT: u64 = 30_000;
-    let core = shorts(COUNT, |core, own, number| {
-        let object = |kind| ObjectId { owner: own, number: 0, kind };
+    let core = shorts(COUNT, |core, child, number| {
+        let object = |kind| ObjectId { owner: child, number: 0, kind };
         let named = Mailbox::named(&format!("inbox of {number}"));
-        core.request(own, Request::Put(object(ObjectKind::Queue), 1));
-        core.request(own, Request::Get { queue: object(ObjectKind::Queue), limit: None });
-        core.request(own, Request::Acquire { object: object(ObjectKind::Mutex), limit: None });
-        core.request(own, Request::Release(object(ObjectKind::Mutex)));
-        core.request(own, Request::Release(object(ObjectKind::Semaphore(2))));
-        core.request(own, Request::Acquire { object: object(ObjectKind::Semaphore(2)), limit: None });
-        core.request(own, Request::BarrierWait(object(ObjectKind::Barrier(1))));
-        core.request(own, Request::StartReceive { activity: 0, from: (1 << 40 | number).into() });
-        core.request(own, Request::StartCompute { activity: 1, flops: 1e15 });
-        core.request(own, Request::Receive { from: named, limit: Some(Time::secs(1_000_000)) });
+        core.request(child, Request::Put(object(ObjectKind::Queue), 1));
+        core.request(child, Request::Get { queue: object(ObjectKind::Queue), limit: None });
+        core.request(child, Request::Acquire { object: object(ObjectKind::Mutex), limit: None });
+        core.request(child, Request::Release(object(ObjectKind::Mutex)));
+        core.request(child, Request::Release(object(ObjectKind::Semaphore(2))));
+        core.request(child, Request::Acquire { object: object(ObjectKind::Semaphore(2)), limit: None });
+        core.request(child, Request::BarrierWait(object(ObjectKind::Barrier(1))));
+        core.request(child, Request::StartReceive { activity: 0, from: (1 << 40 | number).into() });
+        core.request(child, Request::StartCompute { activity: 1, flops: 1e15 });
+        core.request(child, Request::Receive { from: named, limit: Some(Time::secs(1_000_000)) });
     });
     assert_eq!(core.counts().processes, COUNT + 1);
     let (processes, objects) = (core.processes.iter().count(), core.objects.len());
@@ -63,20 +63,20 @@ fn processes_mailboxes_objects_and_entries_of_the_calendar_are_forgotten() {
 #[test]
 fn what_is_not_as_it_was_made_is_kept() {
     let (used, full) = (5, 7);
-    let mut core = shorts(5000, |core, own, number| {
-        let object = |kind| ObjectId { owner: own, number: 0, kind };
+    let mut core = shorts(5000, |core, child, number| {
+        let object = |kind| ObjectId { owner: child, number: 0, kind };
         if number == used {
-            core.request(own, Request::Release(object(ObjectKind::Semaphore(1))));
+            core.request(child, Request::Release(object(ObjectKind::Semaphore(1))));
         }
         if number == full {
-            core.request(own, Request::Put(object(ObjectKind::Queue), 77));
+            core.request(child, Request::Put(object(ObjectKind::Queue), 77));
         }
         let to = Mailbox::named(&format!("inbox of {number}"));
         let (payload, bytes) = (number, 0.0);
         if number % 1000 == 0 {
-            core.request(own, Request::Detach { to, payload, bytes });
+            core.request(child, Request::Detach { to, payload, bytes });
         } else {
-            core.request(own, Request::Receive { from: to, limit: Some(Time::secs(9)) });
+            core.request(child, Request::Receive { from: to, limit: Some(Time::secs(9)) });
         }
     });
     let left: Vec<String> = core.unreceived().iter().map(|(mailbox, _)| mailbox.to_string()).collect();

@@ -42,20 +42,20 @@ pub(super) trait Acts {
 
 impl<T: Acts + Send> Handles for Mutex<T> {
     fn handle(&self, event: &Event, world: &World, cx: &mut Context<'_, Federates<'_>>) {
-        let (mut own, now) = (lock(self), cx.now());
+        let (mut lp, now) = (lock(self), cx.now());
         match event {
             Event::Act => {
-                own.agenda().acts = None;
-                let next = own.act(world, cx).map(|next| next.max(now));
-                if let Some(next) = next.filter(|next| own.agenda().is_new(now, *next)) {
+                lp.agenda().acts = None;
+                let next = lp.act(world, cx).map(|next| next.max(now));
+                if let Some(next) = next.filter(|next| lp.agenda().is_new(now, *next)) {
                     cx.schedule(next - now, Event::Wake);
                 }
                 return;
             }
             Event::Wake => {}
-            Event::Mail(mail) => mail.take().into_iter().for_each(|item| own.take_in(item, now)),
+            Event::Mail(mail) => mail.take().into_iter().for_each(|item| lp.take_in(item, now)),
         }
-        if own.agenda().acts.replace(now) != Some(now) {
+        if lp.agenda().acts.replace(now) != Some(now) {
             cx.schedule(Time::ZERO, Event::Act);
         }
     }

@@ -17,18 +17,18 @@ use crate::report::RunError;
 use crate::simulation::run::Run;
 use paceline_engine::EndedBy;
 
-type Own<P, N> = Box<Run<P, Apart<N>>>;
+type BoxedRun<P, N> = Box<Run<P, Apart<N>>>;
 type Worked = Result<EndedBy, RunError>;
 
 /// The run of a federate, with the thread that it belongs to once a process of it has blocked on a coroutine.
 pub(super) struct Housed<P, N> {
-    run: Option<Own<P, N>>,
+    run: Option<BoxedRun<P, N>>,
     home: Option<Home<P, N>>,
 }
 
 struct Home<P, N> {
-    to: Sender<(Own<P, N>, Time)>,
-    from: Receiver<(Own<P, N>, Worked)>,
+    to: Sender<(BoxedRun<P, N>, Time)>,
+    from: Receiver<(BoxedRun<P, N>, Worked)>,
 }
 
 impl<P: Send + 'static, N: Network + Send + Sync> Housed<P, N> {
@@ -42,7 +42,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Housed<P, N> {
     where
         N: 's,
     {
-        let ((to, work), (said, from)) = (channel::<(Own<P, N>, Time)>(), channel());
+        let ((to, work), (said, from)) = (channel::<(BoxedRun<P, N>, Time)>(), channel());
         scope.spawn(move || {
             for (mut run, until) in work {
                 let worked = run.work(until);

@@ -46,7 +46,7 @@ impl Mail {
 pub(super) enum Event {
     /// Something is due.
     Wake,
-    /// Something comes.
+    /// Messages and receipts come from other federates.
     Mail(Mail),
     /// All that is due at this instant is there.
     Act,

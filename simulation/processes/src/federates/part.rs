@@ -81,7 +81,7 @@ pub(super) struct Part<P, N> {
     lives: bool,
     /// Since it does not live, after each instant that may be the last.
     marks: Vec<Mark>,
-    told: (u32, u64),
+    reported: (u32, u64),
     /// How many processes are in all federates from the start: their numbers are their identities.
     from_the_start: u64,
 }
@@ -181,7 +181,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
     /// Reports to the observer, now and then.
     fn tell(&mut self, now: Time, world: &World) {
         let control = &self.run.settings.control;
-        let (instants, steps) = &mut self.told;
+        let (instants, steps) = &mut self.reported;
         *instants += 1;
         if instants.is_multiple_of(TELLS) {
             let all = self.run.core.counts().steps;
@@ -197,8 +197,8 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
     pub(super) fn new(run: Housed<P, N>, from_the_start: u64) -> Self {
         let lives = run.core.living() > 0;
         let (agenda, outgoing) = (Agenda::default(), Outgoing::default());
-        let (marks, told) = (Vec::new(), (0, 0));
-        let mut part = Self { run, agenda, outgoing, lives, marks, told, from_the_start };
+        let (marks, reported) = (Vec::new(), (0, 0));
+        let mut part = Self { run, agenda, outgoing, lives, marks, reported, from_the_start };
         if !lives {
             let (digest, counts) = (part.run.core.digest(), part.run.core.counts());
             part.marks.push(Mark { at: Time::ZERO, digest, counts });
@@ -237,8 +237,8 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
     pub(super) fn add_to(&self, last: Time, digest: &mut Digest, counts: &mut Counts) {
         let core = &self.run.core;
         let mark = self.marks.iter().rfind(|mark| mark.at <= last);
-        let (own, did) = mark.map_or((core.digest(), core.counts()), |mark| (mark.digest, mark.counts));
-        digest.join(own);
+        let (partial, did) = mark.map_or((core.digest(), core.counts()), |mark| (mark.digest, mark.counts));
+        digest.join(partial);
         counts.rounds += did.rounds;
         counts.steps += did.steps;
         counts.messages += did.messages;

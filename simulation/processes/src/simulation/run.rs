@@ -86,10 +86,10 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             Spawned::Once(body) => body(cx),
             Spawned::Again(make) => {
                 self.core.request(id, Request::RestartWithHost);
-                let own = Arc::clone(&make);
+                let body = Arc::clone(&make);
                 self.makes.insert(id, make);
                 // Not before its turn.
-                Box::pin(async move { own(cx).await })
+                Box::pin(async move { body(cx).await })
             }
         };
         let body = match self.settings.context {
@@ -179,8 +179,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             let Parts { requests, spawned, ends } = turns.parts();
             let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
             for (id, (turn, end)) in round.iter().zip(ends.drain(..)) {
-                let own = requests.by_ref().take(end - std::mem::replace(&mut before, end));
-                self.hand_in(*id, own, &mut spawned);
+                let asked = requests.by_ref().take(end - std::mem::replace(&mut before, end));
+                self.hand_in(*id, asked, &mut spawned);
                 if !matches!(turn, Turn::Waits) {
                     self.settle(*id, turn)?;
                 }

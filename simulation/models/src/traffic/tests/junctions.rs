@@ -39,9 +39,9 @@ fn nobody_crosses_on_red_or_overtakes_and_lanes_keep_their_headway() {
             waited += u32::from(crossing.went > crossing.came);
         }
         for road in 0..model.network.roads().len() as u32 {
-            let own: Vec<&Crossing> = all.iter().filter(|crossing| crossing.road == road).collect();
+            let of_road: Vec<&Crossing> = all.iter().filter(|crossing| crossing.road == road).collect();
             assert!(
-                own.windows(2).all(|two| two[0].came <= two[1].came),
+                of_road.windows(2).all(|two| two[0].came <= two[1].came),
                 "seed {seed}: overtaking on {road}"
             );
             let lanes = model.network.road(road).lanes as usize;
@@ -49,7 +49,7 @@ fn nobody_crosses_on_red_or_overtakes_and_lanes_keep_their_headway() {
                 // The rounding of headway / lanes loses less than a nanosecond a lane.
                 let least = headway.as_nanos().saturating_sub(lanes as u64);
                 let kept =
-                    own.windows(lanes + 1).all(|run| (run[lanes].went - run[0].went).as_nanos() >= least);
+                    of_road.windows(lanes + 1).all(|run| (run[lanes].went - run[0].went).as_nanos() >= least);
                 assert!(kept, "seed {seed}: more than {lanes} a headway off {road}");
             }
         }

@@ -156,12 +156,12 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
 /// What a user joins with other tables is numbered as in the files, and what was done to their numbers is said.
 #[test]
 fn results_have_the_numbers_of_the_files_and_say_what_was_done_to_them() {
-    let own = |text: &str| {
+    let numbered = |text: &str| {
         text.replace(" 1 3 ", " 700 900 ").replace(" 3 2 ", " 900 800 ").replace("NODE> 3", "NODE> 850")
     };
     let trips = "\u{feff}<TOTAL OD FLOW> 12\n<DEMAND MULTIPLIER> 0.5\n<END OF METADATA>\n\
         Origin 700\n 800 : 7;\nOrigin 700\n 800 : 5;\n";
-    let folder = folder("numbers", &format!("\u{feff}{}", own(ROADS)), trips);
+    let folder = folder("numbers", &format!("\u{feff}{}", numbered(ROADS)), trips);
     let model = read_in(&folder, FILES).expect("good files");
     std::fs::remove_dir_all(folder).expect("it was there");
     let (output, _) = drive(&model, Time::MAX);

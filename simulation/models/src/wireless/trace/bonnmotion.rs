@@ -155,11 +155,11 @@ impl Reader {
     fn look_for_others(&mut self, numbers: &[f64]) {
         for (known, (width, _)) in self.others.iter_mut().zip(OTHERS) {
             let merged = match (last_of_each(numbers, width), &*known) {
-                (Some(own), None) if self.hosts.is_empty() => Some(own),
-                (Some(own), Some(before)) => Some(Last {
+                (Some(here), None) if self.hosts.is_empty() => Some(here),
+                (Some(here), Some(before)) => Some(Last {
                     first: before.first,
-                    is_constant: own.is_constant && before.is_constant && own.first == before.first,
-                    is_status: own.is_status && before.is_status,
+                    is_constant: here.is_constant && before.is_constant && here.first == before.first,
+                    is_status: here.is_status && before.is_status,
                 }),
                 _ => None,
             };

@@ -41,9 +41,10 @@ struct Orders {
 impl Orders {
     /// Whether they say where the host is at first.
     fn are_placed(&self) -> bool {
-        let at_once = |is: fn(&Command) -> bool| self.timed.iter().any(|(at_ns, own)| *at_ns == 0 && is(own));
-        let x = self.x.is_some() || at_once(|own| matches!(own, Command::SetX(_)));
-        x && (self.y.is_some() || at_once(|own| matches!(own, Command::SetY(_))))
+        let at_once =
+            |is: fn(&Command) -> bool| self.timed.iter().any(|(at_ns, command)| *at_ns == 0 && is(command));
+        let x = self.x.is_some() || at_once(|command| matches!(command, Command::SetX(_)));
+        x && (self.y.is_some() || at_once(|command| matches!(command, Command::SetY(_))))
     }
 }
 
@@ -259,8 +260,8 @@ fn check_heights(all: &BTreeMap<u32, Orders>) -> Result<(), Flaw> {
     let Some((first, orders)) = all.first_key_value() else { return Ok(()) };
     let height = orders.z.unwrap_or(0.0);
     for (number, orders) in all {
-        let own = (orders.z.unwrap_or(0.0), orders.named.clone());
-        let other = std::iter::once(&own).chain(&orders.heights).find(|(z, _)| *z != height);
+        let initial = (orders.z.unwrap_or(0.0), orders.named.clone());
+        let other = std::iter::once(&initial).chain(&orders.heights).find(|(z, _)| *z != height);
         if let Some((z, at)) = other {
             return Err(Flaw {
                 at: at.clone(),

@@ -35,10 +35,10 @@ impl<P> Messages<P> {
 
     /// The mailbox in which the first one waits that fits one who comes to `mailbox`, as a sender or as a receiver.
     pub(super) fn matching(&self, mailbox: u32, sends: bool) -> u32 {
-        let Some(own) = mailbox.checked_sub(OTHERS).map(|place| &self.names[place as usize]) else {
+        let Some(matched) = mailbox.checked_sub(OTHERS).map(|place| &self.names[place as usize]) else {
             return mailbox;
         };
-        let Mailbox::Matched { to, .. } = own else { return mailbox };
+        let Mailbox::Matched { to, .. } = matched else { return mailbox };
         let first = |place: u32| {
             let first = self.others[(place - OTHERS) as usize].first;
             let comm = self.comms.get(first as usize)?.as_ref().expect("a mailbox holds what is there");
@@ -47,12 +47,12 @@ impl<P> Messages<P> {
         let earliest = if sends {
             let name = |place: &u32| &self.names[(place - OTHERS) as usize];
             let open = self.open.get(to).into_iter().flatten().copied();
-            let open = open.filter(|place| fits(own, name(place)));
+            let open = open.filter(|place| fits(matched, name(place)));
             open.chain([mailbox]).filter_map(first).min()
-        } else if own.is_open() {
+        } else if matched.is_open() {
             let of = |number| Mailbox::Matched { to: *to, from: number, tag: number };
             let all = self.known.range(of(0)..=of(u32::MAX));
-            all.filter(|(exact, _)| fits(exact, own)).filter_map(|(_, place)| first(*place)).min()
+            all.filter(|(exact, _)| fits(exact, matched)).filter_map(|(_, place)| first(*place)).min()
         } else {
             return mailbox;
         };
