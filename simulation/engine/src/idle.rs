@@ -82,7 +82,9 @@ impl Idle {
 
     /// The epoch to wait beyond.
     pub(crate) fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Acquire)
+        // In one order with `spinning`: a worker that no longer counts as spinning sees what its waker has
+        // advanced, or its waker sees that it no longer spins.
+        self.epoch.load(Ordering::SeqCst)
     }
 
     /// Lets `worker` wait until the epoch is no longer `seen`.

@@ -128,7 +128,6 @@ pub(super) fn build<M: Model>(
     let auto = if alone { Auto::new(simulation, threads) } else { None };
     let way = match (&auto, protocol) {
         (Some(auto), _) => auto.way(),
-        (None, Protocol::Auto) => Way { protocol: Protocol::Window, groups: Groups::AsDealt },
         (None, _) if outsiders.is_empty() => Way::of(*protocol),
         (None, _) => Way { protocol: *protocol, groups: Groups::AsDealt },
     };
@@ -146,7 +145,8 @@ pub(super) fn build<M: Model>(
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);
     let resumed_events = resumed.as_ref().map_or(0, World::events);
-    if protocol.speculates() || *protocol == Protocol::Auto {
+    // Under "auto" a later leg may speculate.
+    if protocol.speculates() || auto.is_some() {
         simulation.speculation.check(model, dealt.largest())?;
     }
     let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());

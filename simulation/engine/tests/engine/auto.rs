@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::Mesh;
-use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::{Balance, Model, Rng};
+use crate::script::{Play, Script, run_of};
+use paceline_engine::{Protocol, RunError, Simulation, Speculation};
+use paceline_kernel::{Balance, Context, LpId, Model, Rng, Saving, Time};
 
 fn cases(zero: bool) {
     let (first, mut seen) = (setting("PACELINE_SEED", 0), BTreeSet::new());
@@ -52,4 +53,30 @@ fn runs_whose_protocol_changes_agree_with_the_reference() {
 #[test]
 fn they_do_without_lookahead() {
     cases(true);
+}
+
+/// Two LPs that do nothing.
+struct Quiet;
+
+impl Play for Quiet {
+    fn lps(&self) -> u32 {
+        2
+    }
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn init(&self, _lp: LpId, _cx: &mut Context<Script>) -> u64 {
+        0
+    }
+    fn handle(&self, _state: &mut u64, _event: u64, _cx: &mut Context<Script>) {}
+}
+
+#[test]
+fn states_that_no_undo_brings_back_are_refused_before_a_leg_needs_them() {
+    for protocol in [Protocol::Auto, Protocol::Optimistic, Protocol::Mixed] {
+        let speculation = Speculation { saving: Saving::Undo, ..Speculation::default() };
+        let run = run_of(Quiet).protocol(protocol).speculation(speculation).federates(2).threads(2);
+        let refused = run.until(Time::secs(9)).run().map(|report| report.events);
+        assert_eq!(refused, Err(RunError::NoUndo), "{}", protocol.name());
+    }
 }
