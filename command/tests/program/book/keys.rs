@@ -222,7 +222,7 @@ fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
     let (mut sections, mut section) = (BTreeMap::<String, Vec<Key>>::new(), String::new());
     for line in keys.lines().filter(|line| !line.is_empty()) {
         match line.strip_prefix("  ") {
-            None => section = line.to_owned(),
+            None => line.clone_into(&mut section),
             Some(row) => sections.entry(section.clone()).or_default().push(key(row)),
         }
     }

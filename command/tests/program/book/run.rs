@@ -127,8 +127,7 @@ pub fn unknown_words(page: &str) -> Vec<String> {
         let is_program = |word: &&str| *word == "paceline" || word.ends_with("/paceline");
         let place = words.iter().position(is_program).filter(|_| words[0] != "cargo" && words[0] != "cd");
         let Some(place) = place else { continue };
-        let command: Vec<&str> =
-            words[place + 1..].iter().copied().take_while(|word| is_name(word)).collect();
+        let command: Vec<&str> = words[place + 1..].iter().copied().take_while(is_name).collect();
         // What follows `--` belongs to another program.
         let arguments: Vec<&str> =
             words[place + 1..].iter().copied().take_while(|word| !["--", "|", "&&"].contains(word)).collect();

@@ -60,8 +60,8 @@ fn code(text: &str) -> String {
         code.push_str(before);
         rest = if found.starts_with("//") {
             found.split_once('\n').map_or("", |(_, rest)| rest)
-        } else if found.starts_with("'\"'") {
-            &found[3..]
+        } else if let Some(rest) = found.strip_prefix("'\"'") {
+            rest
         } else if let Some(string) = found.strip_prefix('"') {
             end_of_string(string)
         } else {
@@ -150,7 +150,7 @@ impl Uses {
     }
 
     /// The path from the root of the crate that `path` is in `module`; `None` where it leads into another crate.
-    fn from_root(&self, module: &[String], path: &[String]) -> Option<Path> {
+    fn path_from_root(&self, module: &[String], path: &[String]) -> Option<Path> {
         let (first, rest) = path.split_first()?;
         let up = path.iter().take_while(|part| *part == "super").count();
         match &**first {
@@ -167,7 +167,7 @@ impl Uses {
         let (module, rest) = path.split_at(end.unwrap_or(0));
         let import = rest.first().filter(|_| left > 0).and_then(|name| {
             let imports = self.0.get(module)?.iter().filter(|import| import.last() == Some(name));
-            imports.filter_map(|import| self.from_root(module, import)).find(|import| *import != path)
+            imports.filter_map(|import| self.path_from_root(module, import)).find(|import| *import != path)
         });
         match import {
             Some(import) => self.home(&[&import, &rest[1..]].concat(), left - 1),
@@ -179,7 +179,7 @@ impl Uses {
     fn beside(&self) -> BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> {
         let mut beside: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (module, uses) in &self.0 {
-            for path in uses.iter().filter_map(|path| self.from_root(module, path)) {
+            for path in uses.iter().filter_map(|path| self.path_from_root(module, path)) {
                 let other = self.home(&path, 6);
                 let common = module.iter().zip(&other).take_while(|(one, other)| one == other).count();
                 if let (Some(one), Some(other)) = (module.get(common), other.get(common)) {
