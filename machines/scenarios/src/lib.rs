@@ -2,7 +2,7 @@
 //!
 //! - `scenario`: hosts, links, domains with their workloads and the settings of policies, and the outcome of a run;
 //! - [`compare`]: one scenario under several policies;
-//! - [`side_by_side`]: independent tasks on a pool of threads.
+//! - [`side_by_side()`]: independent tasks on a pool of threads.
 //!
 //! Invariant: an outcome depends on the scenario and the policy alone, never on what else runs at the same time.
 
