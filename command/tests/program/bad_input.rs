@@ -159,6 +159,17 @@ fn mistakes_in_overrides_and_options() {
     {
         assert_eq!(paceline(folder.path(), arguments).status.code(), Some(2), "{arguments:?}");
     }
+    for (option, words) in [
+        (
+            "--queue",
+            "there is no option --queue: the queue is no longer chosen: every run has the bucket queue",
+        ),
+        ("--threads", "there is no option --threads: it is a key of the scenario; say `--set run.threads=2`"),
+    ] {
+        let output = paceline(folder.path(), &["run", "bad.toml", option, "2"]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
 }
 
 #[test]

@@ -244,18 +244,11 @@ fn check_and_list_say_what_there_is() {
     fs::create_dir(folder.path().join("scenarios")).unwrap();
     fs::copy(folder.path().join("small.toml"), folder.path().join("scenarios/small.toml")).unwrap();
     let check = stdout(&paceline(folder.path(), &["check", "small.toml"]));
-    for word in ["small.toml is sound", "phold", "32", "20 s", "auto", "bucket"] {
+    for word in ["small.toml is sound", "phold", "32", "20 s", "auto"] {
         assert!(check.contains(word), "{check} says {word}");
     }
     let list = stdout(&paceline(folder.path(), &["list"]));
-    for word in PROTOCOLS.iter().chain(&[
-        "phold",
-        "heap",
-        "enhanced-heap",
-        "bucket",
-        "run.frame_bytes",
-        "scenarios/small.toml  ",
-    ]) {
+    for word in PROTOCOLS.iter().chain(&["phold", "run.frame_bytes", "scenarios/small.toml  "]) {
         assert!(list.contains(word), "{list} says {word}");
     }
     assert!(list.contains("A small PHOLD"));

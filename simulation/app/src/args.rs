@@ -147,7 +147,7 @@ pub struct ResultArguments {
     /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
     ///
     /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
-    /// federates, number of threads. They are written after the summary is printed, summary.json first; a file for which there
+    /// federates and number of threads. They are written after the summary is printed, summary.json first; a file for which there
     /// is no room is left out. A warning says before the run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -1,12 +1,13 @@
 //! Publishing local virtual time to a pacer outside, such as `paceline pace`, on the page that `PACELINE_LVT` names.
 //!
-//! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of the federate it runs, the earliest time at which it may still
-//! commit anything: so whoever paces threads runs first the worker that holds up the others, as [`crate::ready`] does with
-//! federates. While a worker has nothing to do, it says that it waits. What a board has to do: publish the LVT of the federate
-//! before it runs, and after it has run, while no other worker can take it yet.
+//! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of
+//! the federate it runs, the earliest time at which it may still commit anything: so whoever paces threads runs first
+//! the worker that holds up the others, as [`crate::ready`] does with federates. While a worker has nothing to do, it
+//! says that it waits. What a board has to do: publish the LVT of the federate before it runs, and after it has run,
+//! while no other worker can take it yet.
 //!
-//! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and [`crate::Report::unpaced`]
-//! says why; without a page, a worker pays a branch or two a turn.
+//! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and
+//! [`crate::Report::unpaced`] says why; without a page, a worker pays a branch or two a turn.
 
 #[cfg(all(target_os = "linux", feature = "lvt"))]
 pub(crate) use paceline_lvt::Publisher;

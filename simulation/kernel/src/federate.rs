@@ -60,7 +60,8 @@ pub enum Progress {
     Faulty,
 }
 
-/// A group of LPs with one local virtual time. Runs have the bucket queue; what looks into a queue, or compares queues, brings its own.
+/// A group of LPs with one local virtual time. Runs have the bucket queue; what looks into a queue, or compares
+/// queues, brings its own.
 #[derive(Debug)]
 pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     id: u32,

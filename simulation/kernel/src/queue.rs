@@ -1,8 +1,9 @@
 //! Event queues behind one trait.
 //!
-//! [`BucketQueue`] is the queue of every run: it gives out whole windows at the cost of an append and a read per event. [`Heap`]
-//! is the readable reference and the oracle of the tests. Both give the same events in the same total order; they differ in
-//! cost only. A host may give a federate another queue, for example one that records what goes through it.
+//! [`BucketQueue`] is the queue of every run: it gives out whole windows at the cost of an append and a read per
+//! event. [`Heap`] is the readable reference and the oracle of the tests. Both give the same events in the same total
+//! order; they differ in cost only. A host may give a federate another queue, for example one that records what goes
+//! through it.
 
 mod bucket;
 mod chunks;

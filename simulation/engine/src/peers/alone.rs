@@ -1,7 +1,7 @@
-//! What stands here in the place of other processes without the feature `net`: nothing. No value of these types exists, so that the
-//! compiler leaves out whatever the engine would do with one.
+//! What stands here in the place of other processes without the feature `net`: nothing. No value of these types
+//! exists, so that the compiler leaves out whatever the engine would do with one.
 //!
-//! Invariant: the interface is that of [`net`](super), as far as the rest of the engine uses it.
+//! Invariant: the interface is that of `net.rs`, as far as the rest of the engine uses it.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -25,8 +25,8 @@ pub fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
     Facts::new(events, digest, ended_by, end_time, outputs)
 }
 
-/// The sequential reference, which is independent of the engine and of its event queue: one federate whose events a heap gives
-/// out one after the other. Says also whether no events are left.
+/// The sequential reference, which is independent of the engine and of its event queue: one federate whose events a
+/// heap gives out one after the other. Says also whether no events are left.
 pub fn one_by_one(
     mesh: &Mesh,
     until: Time,

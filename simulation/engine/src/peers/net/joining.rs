@@ -48,7 +48,7 @@ impl<M: Model> Default for Processes<M> {
 impl<M: Model> Simulation<M> {
     /// Runs it together with the other processes that `transport` joins: each has a part of the federates, and all get to the same result as
     /// one process alone. Every process is given the same model and settings; the number of threads may differ. They make the
-    /// same calls of the [`Run`]. The report of the process of rank 0 is that of the whole run; those of the others have
+    /// same calls of the [`crate::Run`]. The report of the process of rank 0 is that of the whole run; those of the others have
     /// the outputs of their own federates only. Checkpoints are written by the process of rank 0, and a run is resumed from
     /// one by all.
     ///
