@@ -2,22 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-mod auto;
-mod balance;
-mod channelled;
-mod chaos;
+mod adapt;
 mod checkpoint;
-mod cores;
-mod crowd;
-pub mod determinism;
-mod idle;
 mod kinds;
-mod leg;
-mod lvt;
-mod monitor;
-mod observer;
-mod optimistic;
-mod outcome;
 mod outside;
 mod panics;
 #[cfg_attr(
@@ -25,25 +12,19 @@ mod panics;
     allow(dead_code, reason = "without other processes, nothing that they say is ever made or read")
 )]
 mod peers;
-mod pool;
-mod ready;
+mod protocols;
 mod report;
 mod run;
-mod scaffold;
-mod seat;
 mod simulation;
 mod speculation;
-mod steward;
 mod sync;
-mod trace;
-mod windowed;
+mod watch;
+mod workers;
 
-pub use auto::Tried;
-pub use balance::Balancing;
+pub use adapt::auto::Tried;
+pub use adapt::balance::Balancing;
 pub use checkpoint::{CheckpointError, CheckpointFile, Checkpoints};
 pub use kinds::Protocol;
-pub use monitor::{MOST_THREADS, Monitor, ThreadsError};
-pub use observer::{Observer, Pause, WindowOpened};
 #[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use outside::JsonFederate;
 pub use outside::{
@@ -57,4 +38,7 @@ pub use report::{EndedBy, Report, RunError};
 pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_federates};
 pub use simulation::Simulation;
 pub use speculation::{Optimistic, Speculation};
-pub use trace::{Record, RecordKind, TraceSink};
+pub use watch::determinism;
+pub use watch::monitor::{MOST_THREADS, Monitor, ThreadsError};
+pub use watch::observer::{Observer, Pause, WindowOpened};
+pub use watch::trace::{Record, RecordKind, TraceSink};

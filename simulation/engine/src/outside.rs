@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use paceline_kernel::{Event, Federate, LpId, Model, Optimism, Partition, Rollbacks, Time};
 
-use crate::lvt::Publishing;
+use crate::watch::lvt::Publishing;
 
 pub(crate) use ahead::call_back;
 pub use ahead::{HandOver, Permit, Standing};

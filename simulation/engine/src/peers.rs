@@ -27,7 +27,7 @@ pub use net::{Link, PeersError, PeersErrorKind, Silence};
 #[cfg(feature = "net")]
 pub(crate) use net::{Peers, Processes, Pulse, Transport, check, meet, start_pulse};
 
-use crate::monitor::Halt;
+use crate::watch::monitor::Halt;
 
 /// The processes of a run, and the number of threads of each.
 pub(crate) type Met<M> = (Peers<M>, Vec<u32>);

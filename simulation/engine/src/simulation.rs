@@ -7,10 +7,10 @@ use paceline_kernel::{Balance, Model, TieBreak, Time, World};
 use serde::Serialize;
 
 use crate::checkpoint::Codec;
-use crate::lvt::Publishing;
-use crate::observer::Observing;
 use crate::peers::Processes;
-use crate::trace::Tracing;
+use crate::watch::lvt::Publishing;
+use crate::watch::observer::Observing;
+use crate::watch::trace::Tracing;
 use crate::{
     CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, Report, Run, RunError, Speculation,
     TraceSink,

@@ -12,8 +12,8 @@ use paceline_kernel::{Event, Fault, Model, Time, Trouble};
 
 use super::ahead::Said;
 use super::{OutsideLps, Standing};
-use crate::idle::Idle;
 use crate::sync::{Condvar, Mutex, lock};
+use crate::workers::idle::Idle;
 
 /// What an outside federate says.
 #[derive(Debug)]

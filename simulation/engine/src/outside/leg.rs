@@ -7,10 +7,10 @@ use std::sync::Arc;
 use paceline_kernel::{Balance, Federate, Model, Optimism, Outbox, Partition, Time};
 
 use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
-use crate::idle::Idle;
 use crate::peers::Peers;
-use crate::seat::{Batch, Federates};
 use crate::sync::thread;
+use crate::workers::idle::Idle;
+use crate::workers::seat::{Batch, Federates};
 use crate::{Protocol, RunError, Simulation};
 
 /// The outside federates of a run that has some, between two legs.

@@ -12,8 +12,8 @@ use paceline_kernel::{
 
 use super::ahead::{self, Ahead, Said};
 use super::{Answer, Answers, Door, Failure, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps};
-use crate::seat::Batch;
-use crate::trace::Track;
+use crate::watch::trace::Track;
+use crate::workers::seat::Batch;
 use crate::{RunError, Simulation};
 
 /// Who has a seat on a board: something that workers run, or the proxy of an outside federate.

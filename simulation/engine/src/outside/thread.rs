@@ -14,9 +14,9 @@ use std::fmt;
 use paceline_kernel::{Event, Model, Outbox, Progress, Rng, Time};
 
 use super::{Door, Failure, HandOver, OutsideFederate, OutsideLps};
-use crate::lvt::{Publisher, publish};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread::{self, JoinHandle};
+use crate::watch::lvt::{Publisher, publish};
 
 /// Events that it runs before it looks up, unless it dawdles.
 const BATCH: usize = 1 << 13;

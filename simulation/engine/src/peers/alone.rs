@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Contribution, Counts, Delivery, Joined, Met, Misfit, Settled};
-use crate::monitor::Halt;
+use crate::watch::monitor::Halt;
 use crate::{RunError, Simulation};
 
 /// A type without values.

@@ -5,7 +5,7 @@
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::monitor::Halt;
+use crate::watch::monitor::Halt;
 
 /// Messages sent to other processes and received from them, since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

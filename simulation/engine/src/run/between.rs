@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::course::Course;
-use crate::balance::{Balancer, Crews, Glance, Measured, Standing};
-use crate::observer::Observing;
+use crate::adapt::balance::{Balancer, Crews, Glance, Measured, Standing};
+use crate::watch::observer::Observing;
 use crate::{RunError, Simulation};
 
 impl<M: Model> Course<M> {

@@ -12,14 +12,15 @@ use super::course::Course;
 use super::end::Sums;
 use super::real_time::Lateness;
 use super::together;
-use crate::auto::{Auto, Groups, Way};
-use crate::balance::Balancer;
-use crate::monitor::MOST_THREADS;
+use crate::adapt::auto::{Auto, Groups, Way};
+use crate::adapt::balance::Balancer;
+use crate::adapt::steward::Steward;
 use crate::outside::Outsiders;
 use crate::panics::facts;
-use crate::pool::Crew;
-use crate::steward::Steward;
-use crate::{Protocol, RunError, Simulation, ThreadsError, cores, peers};
+use crate::watch::monitor::MOST_THREADS;
+use crate::workers::cores;
+use crate::workers::pool::Crew;
+use crate::{Protocol, RunError, Simulation, ThreadsError, peers};
 
 /// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
 /// over by the others.

@@ -16,16 +16,18 @@ use super::build::grouped;
 use super::end::Sums;
 use super::real_time::{Lateness, Tie};
 use super::together;
-use crate::auto::{Auto, Stretch, Way};
-use crate::balance::Balancer;
-use crate::monitor::Halt;
-use crate::observer::Observing;
+use crate::adapt::auto::{Auto, Stretch, Way};
+use crate::adapt::balance::Balancer;
+use crate::adapt::steward::Steward;
 use crate::outside::Outsiders;
 use crate::peers::{Peers, Pulse};
-use crate::pool::Crew;
-use crate::seat::Federates;
-use crate::steward::Steward;
-use crate::{CheckpointError, Pause, Protocol, RecordKind, RunError, Simulation, cores, leg};
+use crate::protocols::leg;
+use crate::watch::monitor::Halt;
+use crate::watch::observer::Observing;
+use crate::workers::cores;
+use crate::workers::pool::Crew;
+use crate::workers::seat::Federates;
+use crate::{CheckpointError, Pause, Protocol, RecordKind, RunError, Simulation};
 
 /// See the module.
 pub(super) struct Course<M: Model> {

@@ -8,7 +8,7 @@ use paceline_kernel::{Model, Past, Rollbacks, Time};
 
 use super::course::Course;
 use super::together::{self, Results};
-use crate::auto::Auto;
+use crate::adapt::auto::Auto;
 use crate::{CheckpointError, EndedBy, Report, RunError, Simulation};
 
 /// What the legs of a run add up to.

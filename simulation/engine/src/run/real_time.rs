@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use paceline_kernel::{LpId, Model, Time};
 
 use super::course::Course;
-use crate::monitor::Halt;
+use crate::watch::monitor::Halt;
 use crate::{Monitor, RunError, SendError, Simulation};
 
 /// How often a run that waits looks whether it is to stop: [`Monitor::stop`] may be called by a signal

@@ -8,10 +8,10 @@
 use paceline_kernel::{Bounds, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
 
 use super::{Order, Worker};
-use crate::lvt::{Publisher, publish};
 use crate::outside::{Door, Failure, HandOver, OutsideLps, Permit, Standing};
 use crate::sync::mpsc::{Receiver, TryRecvError};
 use crate::sync::thread;
+use crate::watch::lvt::{Publisher, publish};
 
 /// The federate, and what it knows of the run.
 struct Runner<'a, M: Model> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Contribution, Delivery, Joined, Misfit, Peers, Settled};
 use crate::RunError;
-use crate::monitor::Halt;
+use crate::watch::monitor::Halt;
 
 impl<M: Model> Peers<M> {
     /// Finds the least of all `least`, and whether any process wants to halt; what is under way arrives before that.

@@ -4,10 +4,10 @@
 
 use paceline_kernel::Time;
 
-use crate::monitor::Halt;
 use crate::peers::Counts;
-use crate::ready::Ready;
-use crate::scaffold::{Ending, Ends};
+use crate::protocols::scaffold::{Ending, Ends};
+use crate::watch::monitor::Halt;
+use crate::workers::ready::Ready;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {

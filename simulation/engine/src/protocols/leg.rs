@@ -9,15 +9,15 @@ use paceline_kernel::{
     DistanceWindows, Distances, Federate, Links, Model, Outbox, Partition, Progress, Time, Warp, Windows,
 };
 
-use crate::channelled::Channelled;
-use crate::cores;
-use crate::optimistic::Optimistic;
-use crate::outcome::Outcome;
 use crate::outside::{Outsiders, Start, seat, timed};
 use crate::peers::{Misfit, Peers};
-use crate::pool::{Board, Crew};
-use crate::seat::Federates;
-use crate::windowed::{Bounds, Windowed};
+use crate::protocols::channelled::Channelled;
+use crate::protocols::optimistic::Optimistic;
+use crate::protocols::outcome::Outcome;
+use crate::protocols::windowed::{Bounds, Windowed};
+use crate::workers::cores;
+use crate::workers::pool::{Board, Crew};
+use crate::workers::seat::Federates;
 use crate::{Protocol, RecordKind, RunError, Simulation};
 
 /// Events that the sequential protocol runs before it looks whether it is to stop. Nobody waits for its

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::cores::{self, Leader};
+use crate::workers::cores::{self, Leader};
 
 /// Workers that together wait for this part of a core are kept from it by other programs: seconds of waiting,
 /// added up over the workers, in a second.

@@ -13,8 +13,8 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::checkpoint::Unpublished;
-use crate::cores::{self, Leader};
-use crate::crowd::Crowd;
+use crate::workers::cores::{self, Leader};
+use crate::workers::crowd::Crowd;
 use crate::{CheckpointError, Monitor, RunError};
 
 /// How often it looks at the cores.

@@ -6,8 +6,8 @@ use paceline_kernel::{Federate, Mail, Model, Outbox, Partition, Rollbacks, Warp}
 use super::state::State;
 use super::{Optimistic, Seat};
 use crate::RunError;
-use crate::outcome::Outcome;
 use crate::outside::{Answers, Occupant, Outsiders, call_back, recall, settle};
+use crate::protocols::outcome::Outcome;
 
 impl<M: Model> Optimistic<'_, M> {
     /// Takes the board apart after the leg: whatever is not final is rolled back.

@@ -14,9 +14,9 @@ use paceline_kernel::{Mail, Model, Time};
 use super::state::State;
 use super::{Desk, Optimistic};
 use crate::RunError;
-use crate::monitor::Halt;
 use crate::peers::{Contribution, Delivery, Misfit, Peers};
 use crate::sync::lock;
+use crate::watch::monitor::Halt;
 
 /// What this process has said in rounds, and what it has to say in the next.
 #[derive(Debug)]

@@ -20,9 +20,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cores;
 use crate::peers::Transport;
 use crate::sync::{Apart, AtomicU32, Condvar, Mutex, Ordering, lock, thread};
+use crate::workers::cores;
 
 /// Looks at the epoch before a worker goes to sleep: some microseconds, about what waking it up would cost.
 #[cfg(not(paceline_shuttle))]

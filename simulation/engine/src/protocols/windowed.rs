@@ -17,16 +17,16 @@ use paceline_kernel::{
     DistanceWindows, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
 };
 
-use crate::lvt::WorkerLvt;
-use crate::monitor::Halt;
-use crate::outcome::Outcome;
 use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
-use crate::pool::{BATCH, Board, Turn};
-use crate::ready::Ready;
-use crate::scaffold::{Ending, Ends, Scaffold};
-use crate::seat::{Batch, Seat, deliver};
+use crate::protocols::outcome::Outcome;
+use crate::protocols::scaffold::{Ending, Ends, Scaffold};
 use crate::sync::lock;
-use crate::trace::Recorder;
+use crate::watch::lvt::WorkerLvt;
+use crate::watch::monitor::Halt;
+use crate::watch::trace::Recorder;
+use crate::workers::pool::{BATCH, Board, Turn};
+use crate::workers::ready::Ready;
+use crate::workers::seat::{Batch, Seat, deliver};
 use crate::{Observer, RecordKind, Simulation, WindowOpened};
 
 /// The protocol, and how far it allows federates to go in the window that is open.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use paceline_kernel::{Model, Partition, Time};
 
-use crate::idle::Idle;
-use crate::monitor::Halt;
 use crate::outside::{Answer, Answers, Start};
 use crate::peers::Peers;
-use crate::pool::Turn;
 use crate::sync::{Apart, Mutex, MutexGuard, lock};
+use crate::watch::monitor::Halt;
+use crate::workers::idle::Idle;
+use crate::workers::pool::Turn;
 use crate::{Monitor, RunError, Simulation};
 
 /// How work on a board ends.
@@ -72,7 +72,7 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
     ) -> Self {
         let Simulation { model, monitor, .. } = simulation;
         let Start { workers, peers, .. } = start;
-        let useful = workers.min(crate::cores::available());
+        let useful = workers.min(crate::workers::cores::available());
         let state = Apart(Mutex::new(state));
         Self { model, partition, until, monitor, useful, state, idle, answers, peers }
     }

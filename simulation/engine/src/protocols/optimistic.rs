@@ -15,13 +15,13 @@ mod state;
 
 use paceline_kernel::{Bounds, Mail, Model, MovingWindow, Outbox, Partition, Time, Warp, WarpTurn};
 
-use crate::chaos::Chaos;
-use crate::lvt::WorkerLvt;
 use crate::outside::{Occupant, Seated, Start};
-use crate::pool::{Board, Turn};
-use crate::scaffold::Scaffold;
+use crate::protocols::scaffold::Scaffold;
 use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
-use crate::trace::Recorder;
+use crate::watch::lvt::WorkerLvt;
+use crate::watch::trace::Recorder;
+use crate::workers::chaos::Chaos;
+use crate::workers::pool::{Board, Turn};
 use crate::{RecordKind, Simulation};
 use state::{Elsewhere, Stand, State};
 

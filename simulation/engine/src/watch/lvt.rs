@@ -2,7 +2,7 @@
 //!
 //! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of
 //! the federate it runs, the earliest time at which it may still commit anything: so whoever paces threads runs first
-//! the worker that holds up the others, as [`crate::ready`] does with federates. While a worker has nothing to do, it
+//! the worker that holds up the others, as [`crate::workers::ready`] does with federates. While a worker has nothing to do, it
 //! says that it waits. What a board has to do: publish the LVT of the federate before it runs, and after it has run,
 //! while no other worker can take it yet.
 //!

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
 
 use super::peers::Shared;
-use crate::monitor::Halt;
-use crate::ready::Ready;
-use crate::scaffold::{Ending, Ends};
+use crate::protocols::scaffold::{Ending, Ends};
+use crate::watch::monitor::Halt;
+use crate::workers::ready::Ready;
 
 /// Reports of each federate between two rounds of a synchronous GVT, on average: a round stops all workers.
 const REPORTS: usize = 4;

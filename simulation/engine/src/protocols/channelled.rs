@@ -15,16 +15,16 @@ mod state;
 
 use paceline_kernel::{Federate, Links, Model, Outbox, Partition, Progress, Promise, Time};
 
-use crate::lvt::WorkerLvt;
-use crate::monitor::Halt;
-use crate::outcome::Outcome;
 use crate::outside::{Occupant, Outsiders, Seated, Start, unseat};
-use crate::pool::{BATCH, Board, Turn};
-use crate::ready::Ready;
-use crate::scaffold::{Ending, Scaffold};
-use crate::seat::{Batch, Inbox, Seat, deliver};
+use crate::protocols::outcome::Outcome;
+use crate::protocols::scaffold::{Ending, Scaffold};
 use crate::sync::{Apart, AtomicI64, Ordering, lock};
-use crate::trace::Recorder;
+use crate::watch::lvt::WorkerLvt;
+use crate::watch::monitor::Halt;
+use crate::watch::trace::Recorder;
+use crate::workers::pool::{BATCH, Board, Turn};
+use crate::workers::ready::Ready;
+use crate::workers::seat::{Batch, Inbox, Seat, deliver};
 use crate::{RecordKind, RunError, Simulation};
 use state::{Quiet, State, Status};
 

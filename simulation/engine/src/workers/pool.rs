@@ -12,14 +12,14 @@ use std::marker::PhantomData;
 use paceline_kernel::{Model, catch};
 
 use crate::RunError;
-use crate::chaos::Chaos;
-use crate::lvt::{Publishing, WorkerLvt};
 use crate::outside::Answers;
-use crate::scaffold::{Ends, Scaffold};
+use crate::protocols::scaffold::{Ends, Scaffold};
 #[cfg(paceline_shuttle)]
 use crate::sync::thread;
 use crate::sync::{Mutex, lock};
-use crate::trace::{Recorder, Tracing};
+use crate::watch::lvt::{Publishing, WorkerLvt};
+use crate::watch::trace::{Recorder, Tracing};
+use crate::workers::chaos::Chaos;
 
 /// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change hands often.
 #[cfg(not(paceline_shuttle))]

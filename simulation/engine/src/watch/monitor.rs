@@ -15,7 +15,7 @@ use paceline_kernel::{AtWork, LpId, Time};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::cores::Leader;
+use crate::workers::cores::Leader;
 
 /// The most worker threads a run may have.
 pub const MOST_THREADS: u32 = 4096;

@@ -3,8 +3,8 @@
 use paceline_kernel::{Model, Rollbacks, Time, Trouble};
 
 use crate::RunError;
-use crate::monitor::Halt;
-use crate::seat::Federates;
+use crate::watch::monitor::Halt;
+use crate::workers::seat::Federates;
 
 /// How work on a board went.
 pub(crate) struct Outcome<M: Model> {
