@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::loaded::Source;
 use paceline_app::stdout;
 use paceline_app::text;
@@ -19,7 +19,7 @@ use crate::failure::Special;
 use crate::machine::{self, Watched, ended, everything_of, seconds};
 
 /// Runs a machine under each of the policies, and compares the results. Fails if digests depend on the policy.
-pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+pub fn compare(arguments: &CompareArguments) -> Result<(), CommandError> {
     let policies = arguments.policies.iter().map(|name| known(name)).collect::<Result<Vec<_>, _>>()?;
     let scenario = machine::read(&Source::read(&arguments.scenario)?)?;
     let options = arguments.output;
@@ -55,11 +55,11 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
 }
 
 /// The policy of this name.
-fn known(name: &str) -> Result<&'static str, Failure> {
+fn known(name: &str) -> Result<&'static str, CommandError> {
     names().find(|known| *known == name.trim()).ok_or_else(|| {
         let hint = nearest(name, names()).map_or(String::new(), |hint| format!("; did you mean {hint:?}?"));
         let allowed = names().collect::<Vec<_>>().join(", ");
-        Failure::Option(format!("--policies: there is no policy {name:?}{hint}; allowed: {allowed}"))
+        CommandError::Option(format!("--policies: there is no policy {name:?}{hint}; allowed: {allowed}"))
     })
 }
 

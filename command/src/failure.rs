@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use paceline_app::failure::{Failure, OwnFailure};
+use paceline_app::failure::{CommandError, OwnFailure};
 use paceline_machine::MachineError;
 use paceline_machine_scenarios::OutcomeError;
 
@@ -25,7 +25,7 @@ pub enum Special {
     NoLab(String),
 }
 
-impl From<Special> for Failure {
+impl From<Special> for CommandError {
     fn from(failure: Special) -> Self {
         Self::Other(Box::new(failure))
     }

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitCode};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 
 use crate::failure::Special;
 
@@ -28,12 +28,12 @@ pub fn help_of(given: &[OsString]) -> Option<(&'static str, Vec<OsString>)> {
 }
 
 /// Has the lab's program carry out `command` with these arguments.
-pub fn start(command: &str, arguments: &[OsString]) -> Result<ExitCode, Failure> {
+pub fn start(command: &str, arguments: &[OsString]) -> Result<ExitCode, CommandError> {
     let mut program = Command::new(program());
     program.arg(command).args(arguments);
     become_it(&mut program).map_err(|reason| match reason.kind() {
         io::ErrorKind::NotFound => Special::NoLab(command.to_owned()).into(),
-        _ => Failure::Option(format!("cannot start {}: {reason}", program.get_program().display())),
+        _ => CommandError::Option(format!("cannot start {}: {reason}", program.get_program().display())),
     })
 }
 

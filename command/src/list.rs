@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::{list, stdout, text};
 use paceline_machine_scenarios::WORKLOADS;
 use paceline_policy::{POLICIES, PolicyKind};
@@ -12,7 +12,7 @@ use crate::models::PROGRAM;
 
 /// Lists models, scenarios, protocols, the ways to run ahead, frames between processes, scheduling policies and
 /// workloads.
-pub fn list() -> Result<(), Failure> {
+pub fn list() -> Result<(), CommandError> {
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),
         None => ("Scenarios: there is no folder of that name here", Vec::new()),

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::{signals, stdout};
 use paceline_lvt::{ENV, Page};
 
@@ -29,7 +29,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
 /// Carries out a command.
-pub fn lvt(command: &LvtCommand) -> Result<(), Failure> {
+pub fn lvt(command: &LvtCommand) -> Result<(), CommandError> {
     match command {
         LvtCommand::New(arguments) => new(arguments),
         LvtCommand::Watch(arguments) => watch(arguments),
@@ -38,30 +38,30 @@ pub fn lvt(command: &LvtCommand) -> Result<(), Failure> {
 }
 
 /// Makes a page, and prints the command by which a shell names it to what it starts.
-fn new(arguments: &NewArguments) -> Result<(), Failure> {
+fn new(arguments: &NewArguments) -> Result<(), CommandError> {
     let path = std::path::absolute(&arguments.file)
-        .map_err(|reason| Failure::Write(arguments.file.clone(), reason))?;
+        .map_err(|reason| CommandError::Write(arguments.file.clone(), reason))?;
     let page = Page::create(&path, arguments.slots).map_err(|error| {
         let allowed = "a new file in a folder that you may write to, best in memory, such as /dev/shm/my.lvt";
-        Failure::Option(format!("{error}; allowed: {allowed}"))
+        CommandError::Option(format!("{error}; allowed: {allowed}"))
     })?;
     let quoted = page.path().display().to_string().replace('\'', r"'\''");
     stdout::print(&format!("export {ENV}='{quoted}'\n"))
 }
 
-fn watch(arguments: &WatchArguments) -> Result<(), Failure> {
+fn watch(arguments: &WatchArguments) -> Result<(), CommandError> {
     let page = find(arguments.page.as_deref())?;
     if arguments.interval < LEAST_INTERVAL {
         let allowed = "at least 10ms, such as 500ms";
-        return Err(Failure::Option(format!("--interval {:?}; allowed: {allowed}", arguments.interval)));
+        return Err(CommandError::Option(format!("--interval {:?}; allowed: {allowed}", arguments.interval)));
     }
     if !arguments.json && !std::io::stdout().is_terminal() {
         let problem = "standard output is no terminal; --json prints a line for each look instead";
-        return Err(Failure::Option(problem.into()));
+        return Err(CommandError::Option(problem.into()));
     }
     let (send_stop, stopped) = mpsc::channel();
     // If the receiver is gone, the watch is ending already.
-    signals::on_each(move |_| send_stop.send(()).unwrap_or_default()).map_err(Failure::Signals)?;
+    signals::on_each(move |_| send_stop.send(()).unwrap_or_default()).map_err(CommandError::Signals)?;
     let looks = arguments.count.unwrap_or(u64::MAX);
     let mut watcher = Watcher::new(page);
     if arguments.json {
@@ -88,17 +88,17 @@ fn show(
     looks: u64,
     interval: Duration,
     stopped: &Receiver<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     for _ in 0..looks {
         let look: Look = watcher.look()?;
         let until = Instant::now() + interval;
         loop {
-            screen.draw(&look).map_err(Failure::Print)?;
+            screen.draw(&look).map_err(CommandError::Print)?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let is_over = screen.wait_for_key(left.min(KEYS_EVERY)).map_err(Failure::Print)?;
+            let is_over = screen.wait_for_key(left.min(KEYS_EVERY)).map_err(CommandError::Print)?;
             if is_over || stopped.try_recv().is_ok() {
                 return Ok(());
             }
@@ -108,8 +108,8 @@ fn show(
 }
 
 /// The page to watch: the one given, else the one that the environment names, else the one that others use.
-fn find(given: Option<&Path>) -> Result<Page, Failure> {
+fn find(given: Option<&Path>) -> Result<Page, CommandError> {
     let found = given.map_or_else(Page::from_env, |path| Page::open(path).map(Some));
-    let page = found.map_err(|error| Failure::Option(error.to_string()))?;
+    let page = found.map_err(|error| CommandError::Option(error.to_string()))?;
     page.map_or_else(|| in_use::only(in_use::pages()), Ok)
 }

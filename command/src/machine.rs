@@ -8,7 +8,7 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::loaded::Source;
 use paceline_app::output::{Output, deliver};
 use paceline_app::progress::warn;
@@ -43,7 +43,7 @@ pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
 }
 
 /// Runs a machine.
-pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
+pub fn run(arguments: &MachineArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     let (scenario, inputs) = recorded(&source.folder, || read(&source));
     let scenario = scenario?;
@@ -87,7 +87,7 @@ pub fn run(arguments: &MachineArguments) -> Result<(), Failure> {
 }
 
 /// Says what would run.
-pub fn check(source: &Source) -> Result<(), Failure> {
+pub fn check(source: &Source) -> Result<(), CommandError> {
     let scenario = read(source)?;
     let kind = scenario.policy();
     let spec = scenario.spec(kind)?;
@@ -117,7 +117,7 @@ fn write(
     mut output: Output,
     finished: &mut Finished<'_>,
     page: Option<String>,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Vec<PathBuf>, CommandError> {
     let results = finished.results();
     let several = finished.outcome.workloads.len() > 1;
     let workloads = finished.outcome.workloads.iter_mut();

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use paceline_app::args::CheckArguments;
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::loaded::Source;
 use paceline_app::{commands, conclude, ctl, keys, misspelt, resume, signals};
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     conclude(|| carry_out(arguments.command))
 }
 
-fn carry_out(command: Command) -> Result<ExitCode, Failure> {
+fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
     // A paced command has its signals for itself.
     #[cfg(target_os = "linux")]
     let is_for_others = matches!(command, Command::Pace(_));
@@ -73,7 +73,7 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
 }
 
 /// Checks a scenario of any kind.
-fn check_any(arguments: &CheckArguments) -> Result<(), Failure> {
+fn check_any(arguments: &CheckArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     if !arguments.determinism && machine::is_machine(&source.open()?) {
         return machine::check(&source);

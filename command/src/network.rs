@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::process_model::network::read_platform;
 use paceline_app::stdout;
 use paceline_app::text;
@@ -32,9 +32,9 @@ const SHOWN: usize = 5;
 const DIGITS: usize = 9;
 
 /// Reads the platform, and prints what is asked for.
-pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
+pub fn network(arguments: &NetworkArguments) -> Result<(), CommandError> {
     let path = &arguments.platform;
-    let platform = read_platform(path).map_err(Failure::Input)?;
+    let platform = read_platform(path).map_err(CommandError::Input)?;
     platform.notices().iter().for_each(|notice| eprintln!("note: {notice}"));
     let Some(file) = &arguments.transfers else {
         return if arguments.routes { all_routes(&platform) } else { summary(path, &platform) };
@@ -43,7 +43,7 @@ pub fn network(arguments: &NetworkArguments) -> Result<(), Failure> {
     // A transfer without a route is a mistake in the file of transfers.
     let refuse = |transfer: &Transfer, error: RouteError| {
         let (file, line) = (file.display(), transfer.line);
-        Failure::Input(format!("{file}:{line}: {error}; allowed: hosts with a route between them"))
+        CommandError::Input(format!("{file}:{line}: {error}; allowed: hosts with a route between them"))
     };
     if arguments.routes {
         return routes_of(&platform, &transfers, refuse);
@@ -84,7 +84,7 @@ fn note_failing_hosts(platform: &Platform, transfers: &[Transfer]) {
 }
 
 /// The model to compute with: of the option, else of the platform's `<config>`, else the default.
-fn choose(option: Option<Model>, platform: &Platform) -> Result<Model, Failure> {
+fn choose(option: Option<Model>, platform: &Platform) -> Result<Model, CommandError> {
     let Some((name, place)) = &platform.settings().model else { return Ok(option.unwrap_or_default()) };
     let of_file = Model::from_str(name, true).ok();
     match (option, of_file) {
@@ -95,7 +95,7 @@ fn choose(option: Option<Model>, platform: &Platform) -> Result<Model, Failure> 
             Ok(option)
         }
         (None, Some(model)) => Ok(model),
-        (None, None) => Err(Failure::Input(format!(
+        (None, None) => Err(CommandError::Input(format!(
             "{place}: the network model `{name}` is not supported; allowed: LV08, CM02 or Constant there, or one of these \
              with --model instead"
         ))),
@@ -103,9 +103,9 @@ fn choose(option: Option<Model>, platform: &Platform) -> Result<Model, Failure> 
 }
 
 /// The text of a file that an argument names.
-fn read_text(path: &Path, allowed: &str) -> Result<String, Failure> {
+fn read_text(path: &Path, allowed: &str) -> Result<String, CommandError> {
     fs::read_to_string(path).map_err(|reason| {
-        Failure::Input(format!("{}: cannot be read: {reason}; allowed: {allowed}", path.display()))
+        CommandError::Input(format!("{}: cannot be read: {reason}; allowed: {allowed}", path.display()))
     })
 }
 
@@ -114,8 +114,8 @@ fn ends_of(
     platform: &Platform,
     model: Model,
     transfers: &[Transfer],
-    refuse: impl Fn(&Transfer, RouteError) -> Failure,
-) -> Result<Vec<Option<f64>>, Failure> {
+    refuse: impl Fn(&Transfer, RouteError) -> CommandError,
+) -> Result<Vec<Option<f64>>, CommandError> {
     let mut network: Box<dyn Network + '_> = match model {
         Model::Cm02 => Box::new(Flows::new(platform, FlowModel::CM02)),
         Model::Lv08 => Box::new(Flows::new(platform, FlowModel::LV08)),
@@ -144,8 +144,8 @@ fn ends_of(
 fn routes_of(
     platform: &Platform,
     transfers: &[Transfer],
-    refuse: impl Fn(&Transfer, RouteError) -> Failure,
-) -> Result<(), Failure> {
+    refuse: impl Fn(&Transfer, RouteError) -> CommandError,
+) -> Result<(), CommandError> {
     let (mut out, mut seen) = (ROUTE_COLUMNS.to_owned(), BTreeSet::new());
     for transfer in transfers.iter().filter(|transfer| seen.insert((transfer.from, transfer.to))) {
         let route = platform.route(transfer.from, transfer.to).map_err(|error| refuse(transfer, error))?;
@@ -155,10 +155,10 @@ fn routes_of(
 }
 
 /// Prints the routes of every host to every other.
-fn all_routes(platform: &Platform) -> Result<(), Failure> {
+fn all_routes(platform: &Platform) -> Result<(), CommandError> {
     let hosts = platform.hosts().len();
     if hosts > MOST_HOSTS {
-        return Err(Failure::Option(format!(
+        return Err(CommandError::Option(format!(
             "--routes on a platform of {hosts} hosts; allowed: at most {MOST_HOSTS} hosts, or the pairs of a file \
              with --transfers"
         )));
@@ -200,7 +200,7 @@ fn rounded(number: f64) -> String {
 }
 
 /// Prints how many there are of what.
-fn summary(path: &Path, platform: &Platform) -> Result<(), Failure> {
+fn summary(path: &Path, platform: &Platform) -> Result<(), CommandError> {
     // The first link is the loopback, which stands in no file.
     let links = &platform.links()[1..];
     let sharing = |sharing: Sharing| links.iter().filter(|link| link.sharing == sharing).count();

@@ -6,7 +6,7 @@
 
 use std::process::{Command, ExitCode};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_pace::mpi::prepare;
 use paceline_pace::{PaceNotice, PaceSettings, Started, run, start};
 
@@ -14,11 +14,11 @@ use crate::args::PaceArguments;
 use crate::failure::Special;
 
 /// Carries out the command, and says its exit status.
-pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, Failure> {
+pub fn pace(arguments: &PaceArguments) -> Result<ExitCode, CommandError> {
     let PaceArguments { policy, slice, min_share, always, mpi, statistics, command } = arguments;
     let settings =
         PaceSettings { policy: *policy, slice: slice.0, trial: !always, min_share_permille: min_share.0 };
-    settings.check().map_err(|error| Failure::Option(error.to_string()))?;
+    settings.check().map_err(|error| CommandError::Option(error.to_string()))?;
     let Started { pacer, refusals } = start(&settings).map_err(|error| Special::Pace(error.into()))?;
     let taken = pacer.as_ref().map_or("the normal scheduler; nothing is paced", |pacer| pacer.name());
     let not: Vec<_> = refusals.iter().map(|refusal| format!("; not {refusal}")).collect();

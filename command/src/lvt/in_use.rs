@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_lvt::{ENV, Page};
 use procfs::process::{Process, all_processes};
 
@@ -49,10 +49,10 @@ fn named_by(process: &Process) -> Option<(PathBuf, (i32, String))> {
 }
 
 /// The only page there is, or what to do where there is none or more than one.
-pub fn only(pages: Vec<InUse>) -> Result<Page, Failure> {
+pub fn only(pages: Vec<InUse>) -> Result<Page, CommandError> {
     match &pages[..] {
-        [page] => Page::open(&page.path).map_err(|error| Failure::Option(error.to_string())),
-        pages => Err(Failure::Option(choice(pages))),
+        [page] => Page::open(&page.path).map_err(|error| CommandError::Option(error.to_string())),
+        pages => Err(CommandError::Option(choice(pages))),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_lvt::{Page, SlotView};
 use procfs::process::Process;
 use serde::Serialize;
@@ -101,7 +101,7 @@ impl Watcher {
     }
 
     /// Looks at the page.
-    pub fn look(&mut self) -> Result<Look, Failure> {
+    pub fn look(&mut self) -> Result<Look, CommandError> {
         self.page.read_into(&mut self.views).map_err(Special::Lvt)?;
         let now = Instant::now();
         let times: BTreeMap<_, _> = self

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::signals;
 use paceline_lvt::{ENV, Page, Relay};
 use paceline_pace::{RunError, run_as_usual, run_before_paced};
@@ -30,21 +30,22 @@ const START_LOOK: Duration = Duration::from_millis(20);
 const PACER_LOOK: Duration = Duration::from_millis(250);
 
 /// Carries out the command.
-pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
+pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
     let RelayArguments { guest, qemu, interval } = arguments;
     if !INTERVALS.contains(interval) {
         let problem = format!("--interval {interval:?}; allowed: 100us to 1s, such as 1ms");
-        return Err(Failure::Option(problem));
+        return Err(CommandError::Option(problem));
     }
-    let host = || Page::from_env().map_err(|error| Failure::Option(error.to_string()));
+    let host = || Page::from_env().map_err(|error| CommandError::Option(error.to_string()));
     host()?.ok_or_else(no_host_page)?;
     let process = Pid::from_raw(qemu.cast_signed()).expect("a process id is not 0");
-    let process = pidfd_open(process, PidfdFlags::empty())
-        .map_err(|errno| Failure::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}")))?;
+    let process = pidfd_open(process, PidfdFlags::empty()).map_err(|errno| {
+        CommandError::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}"))
+    })?;
     let stop = Arc::new(AtomicBool::new(false));
     let tell = Arc::clone(&stop);
-    signals::on_each(move |_| tell.store(true, Ordering::Relaxed)).map_err(Failure::Signals)?;
-    let is_over = |wait| -> Result<bool, Failure> {
+    signals::on_each(move |_| tell.store(true, Ordering::Relaxed)).map_err(CommandError::Signals)?;
+    let is_over = |wait| -> Result<bool, CommandError> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };
     // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted, those are not before it.
@@ -53,7 +54,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), Failure> {
     let mut relay = loop {
         match Relay::start(host()?.ok_or_else(no_host_page)?, guest, *qemu) {
             Ok(relay) => break relay,
-            Err(error) if start.elapsed() >= START => return Err(Failure::Option(error.to_string())),
+            Err(error) if start.elapsed() >= START => return Err(CommandError::Option(error.to_string())),
             Err(_) if is_over(START_LOOK)? => return Ok(()),
             Err(_) => {}
         }
@@ -78,14 +79,14 @@ fn has_page() -> bool {
     std::env::var_os(ENV).is_some_and(|path| Path::new(&path).exists())
 }
 
-fn no_host_page() -> Failure {
-    Failure::Option(format!(
+fn no_host_page() -> CommandError {
+    CommandError::Option(format!(
         "there is no page to carry to: the variable {ENV} names it for what is started by `paceline pace`"
     ))
 }
 
 /// Waits for the end of a process; `false` if it has not come within this time.
-fn has_ended(process: BorrowedFd<'_>, wait: Duration) -> Result<bool, Failure> {
+fn has_ended(process: BorrowedFd<'_>, wait: Duration) -> Result<bool, CommandError> {
     let wait = Timespec::try_from(wait).expect("the interval is short");
     match poll(&mut [PollFd::from_borrowed_fd(process, PollFlags::IN)], Some(&wait)) {
         Ok(ready) => Ok(ready > 0),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::progress::Progress;
 use paceline_app::text;
 use paceline_kernel::Time;
@@ -58,7 +58,7 @@ impl Watched {
 
 impl Watch {
     /// Writes a trace of the machine `spec` into the file at `path`.
-    pub fn trace(&mut self, path: &Path, spec: &MachineSpec) -> Result<(), Failure> {
+    pub fn trace(&mut self, path: &Path, spec: &MachineSpec) -> Result<(), CommandError> {
         let host =
             |host: &paceline_machine::HostSpec| TraceHost { name: host.name.clone(), pcpus: host.pcpus };
         let hosts: Vec<_> = spec.hosts.iter().map(host).collect();
@@ -77,7 +77,7 @@ impl Watch {
     }
 
     /// Ends the trace, if there is one, or says what went wrong with it.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), CommandError> {
         self.trace.map_or(Ok(()), |trace| Ok(trace.file.finish()?))
     }
 }

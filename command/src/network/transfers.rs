@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_network::{HostId, Platform};
 
 use super::read_text;
@@ -28,9 +28,9 @@ pub struct Transfer {
 }
 
 /// Reads the transfers of a file.
-pub fn read(path: &Path, platform: &Platform) -> Result<Vec<Transfer>, Failure> {
+pub fn read(path: &Path, platform: &Platform) -> Result<Vec<Transfer>, CommandError> {
     parse(&read_text(path, "a CSV file with the columns source,destination,bytes")?, platform)
-        .map_err(|(line, problem)| Failure::Input(format!("{}:{line}: {problem}", path.display())))
+        .map_err(|(line, problem)| CommandError::Input(format!("{}:{line}: {problem}", path.display())))
 }
 
 /// The transfers of a text; or the line of the first mistake, and the mistake.

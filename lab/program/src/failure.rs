@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use paceline_app::failure::{Failure, OwnFailure};
+use paceline_app::failure::{CommandError, OwnFailure};
 
 /// Why the program does not end with status 0, besides what every program of a model can say.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub enum LabFailure {
     Xen(paceline_xen_lab::LabError),
 }
 
-impl From<LabFailure> for Failure {
+impl From<LabFailure> for CommandError {
     fn from(failure: LabFailure) -> Self {
         Self::Other(Box::new(failure))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table as Grid};
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::output::{Identity, Output};
 use paceline_app::progress::warn;
 use paceline_app::{stdout, text};
@@ -42,14 +42,14 @@ impl Form {
 }
 
 /// Lists experiments, each with its name and what it shows.
-pub fn list<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<(), Failure> {
+pub fn list<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<(), CommandError> {
     let width = all.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line = |(name, title)| format!("{name:width$}  {title}\n");
     stdout::print(&all.map(line).collect::<String>())
 }
 
 /// Prints findings; for people `before`, and then what they say.
-pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), Failure> {
+pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), CommandError> {
     let text = match (form, findings) {
         (Form::Text, findings) => format!("{before}{}", told(findings)),
         (Form::Json, [only]) => format!("{}\n", only.json()),
@@ -59,7 +59,7 @@ pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), Failu
 }
 
 /// The folder for findings of the experiments of these names, before they run. Says so where it holds others.
-pub fn open(folder: &Path, names: &[&str]) -> Result<Output, Failure> {
+pub fn open(folder: &Path, names: &[&str]) -> Result<Output, CommandError> {
     let output = Output::open(folder, &Identity::default())?;
     let path = folder.join(REPORT);
     let there = path.is_file().then(|| fs::read(&path).ok()).flatten();
@@ -83,7 +83,7 @@ pub fn write(
     form: &str,
     findings: &[Finding],
     appendix: Option<&Appendix>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let html = page(title, &[form.into(), made()], findings, appendix);
     for (name, text) in [(REPORT, format!("{}\n", json(findings))), ("report.html", html)] {
         output.write(name, |file| file.write_all(text.as_bytes()));

@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal};
 use std::num::NonZero;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::stdout;
 use paceline_experiments::{
     Experiment, Given, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
@@ -26,7 +26,7 @@ use arguments::Ground;
 use arguments::ReproduceArguments;
 
 /// Reproduces what the arguments name.
-pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), CommandError> {
     #[cfg(target_os = "linux")]
     if arguments.on == Ground::Xen {
         return in_xen(arguments);
@@ -75,7 +75,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
 
 /// Runs the lab's experiments, and shows beside each number what the simulated machine predicts.
 #[cfg(target_os = "linux")]
-fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
+fn in_xen(arguments: &ReproduceArguments) -> Result<(), CommandError> {
     use crate::xen::{self, arguments::RunArguments};
     if arguments.list {
         return xen::list();
@@ -87,7 +87,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
         ("--set", !arguments.overrides.is_empty()),
     ];
     if let Some((option, _)) = refused.iter().find(|(_, given)| *given) {
-        return Err(Failure::Option(format!("{option} is for simulated machines, not for --on xen")));
+        return Err(CommandError::Option(format!("{option} is for simulated machines, not for --on xen")));
     }
     let names: Vec<_> = arguments.names.iter().map(String::as_str).collect();
     let output = arguments.out.as_deref().map(|folder| findings::open(folder, &names)).transpose()?;
@@ -118,7 +118,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), Failure> {
 fn set_up<'a>(
     all: &'a [Experiment],
     arguments: &ReproduceArguments,
-) -> Result<(Vec<&'a Experiment>, Setup), Failure> {
+) -> Result<(Vec<&'a Experiment>, Setup), CommandError> {
     let (quick, overrides) = (arguments.quick, &arguments.overrides);
     if let Some(file) = &arguments.from {
         let text = fs::read_to_string(file).map_err(|reason| ScenarioError::unreadable(file, &reason))?;
@@ -135,15 +135,21 @@ fn set_up<'a>(
 }
 
 /// The only one of them: `option` is for one.
-fn one<'a>(chosen: &[&'a Experiment], option: &str) -> Result<&'a Experiment, Failure> {
+fn one<'a>(chosen: &[&'a Experiment], option: &str) -> Result<&'a Experiment, CommandError> {
     match chosen {
         [only] => Ok(only),
-        _ => Err(Failure::Option(format!("{option} is for one experiment, and {} are named", chosen.len()))),
+        _ => Err(CommandError::Option(format!(
+            "{option} is for one experiment, and {} are named",
+            chosen.len()
+        ))),
     }
 }
 
 /// The experiments that the arguments name, in the order of the papers.
-fn choose<'a>(all: &'a [Experiment], arguments: &ReproduceArguments) -> Result<Vec<&'a Experiment>, Failure> {
+fn choose<'a>(
+    all: &'a [Experiment],
+    arguments: &ReproduceArguments,
+) -> Result<Vec<&'a Experiment>, CommandError> {
     let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
         return Err(LabFailure::UnknownExperiment(unknown.to_string(), near(unknown, all)).into());

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::Path;
 
-use paceline_app::failure::Failure;
+use paceline_app::failure::CommandError;
 use paceline_app::{signals, stdout};
 use paceline_experiments::Setup;
 use paceline_report::Finding;
@@ -25,7 +25,7 @@ use arguments::{BootArguments, BuildArguments, RunArguments, XenCommand};
 const COMMAND_LIMIT_S: u32 = 3600;
 
 /// Carries out the command.
-pub fn xen(command: &XenCommand) -> Result<(), Failure> {
+pub fn xen(command: &XenCommand) -> Result<(), CommandError> {
     match command {
         XenCommand::Build(arguments) => build(arguments),
         XenCommand::Boot(arguments) => boot(arguments),
@@ -34,10 +34,10 @@ pub fn xen(command: &XenCommand) -> Result<(), Failure> {
 }
 
 /// A lab that Ctrl-C stops.
-fn open(sources: &Path, quiet: bool) -> Result<Lab, Failure> {
+fn open(sources: &Path, quiet: bool) -> Result<Lab, CommandError> {
     let stop = Stop::default();
     let asked = stop.clone();
-    signals::on_each(move |_| asked.ask()).map_err(Failure::Signals)?;
+    signals::on_each(move |_| asked.ask()).map_err(CommandError::Signals)?;
     Ok(Lab::open(sources, &stop, &|line| say(line, quiet)).map_err(LabFailure::Xen)?)
 }
 
@@ -47,14 +47,14 @@ fn say(line: &str, quiet: bool) {
     }
 }
 
-fn build(arguments: &BuildArguments) -> Result<(), Failure> {
+fn build(arguments: &BuildArguments) -> Result<(), CommandError> {
     let lab = open(&arguments.sources, false)?;
     let built = lab.build(arguments.debug, &|line| say(line, false)).map_err(LabFailure::Xen)?;
     stdout::print(&format!("{}\n", built.display()))
 }
 
 /// Boots, has each guest carry out the command, and prints all that is said.
-fn boot(arguments: &BootArguments) -> Result<(), Failure> {
+fn boot(arguments: &BootArguments) -> Result<(), CommandError> {
     let BootArguments { build: BuildArguments { sources, debug }, scheduler, options, guests, command, log } =
         arguments;
     let names: Vec<String> = (1..=*guests).map(|number| format!("guest-{number}")).collect();
@@ -72,7 +72,7 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     lab.prepare(&[&boot], &|line| say(line, false)).map_err(LabFailure::Xen)?;
     let log = log.clone().unwrap_or_else(|| lab.logs().join("boot.log"));
     if let Some(folder) = log.parent() {
-        std::fs::create_dir_all(folder).map_err(|reason| Failure::Write(folder.into(), reason))?;
+        std::fs::create_dir_all(folder).map_err(|reason| CommandError::Write(folder.into(), reason))?;
     }
     let mut printed = Ok(());
     let booted = lab
@@ -85,13 +85,13 @@ fn boot(arguments: &BootArguments) -> Result<(), Failure> {
     printed?;
     match booted.transcript.failure {
         Some(reason) => {
-            Err(Failure::Results(format!("the boot has failed, {reason}; see {}", log.display())))
+            Err(CommandError::Results(format!("the boot has failed, {reason}; see {}", log.display())))
         }
         None => Ok(()),
     }
 }
 
-fn run(arguments: &RunArguments) -> Result<(), Failure> {
+fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     if arguments.list {
         return list();
     }
@@ -99,18 +99,18 @@ fn run(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// Lists the experiments.
-pub fn list() -> Result<(), Failure> {
+pub fn list() -> Result<(), CommandError> {
     let all = experiments();
     findings::list(all.iter().map(|experiment| (experiment.name, experiment.title)))
 }
 
 /// Runs the experiments that the arguments name.
-pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, Failure> {
+pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, CommandError> {
     let all = experiments();
     let names: BTreeSet<&str> = arguments.names.iter().map(String::as_str).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|known| known.name != **name)) {
         let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
-        return Err(Failure::Option(format!(
+        return Err(CommandError::Option(format!(
             "there is no experiment {unknown:?}; there are {}",
             known.join(", ")
         )));

@@ -1,14 +1,14 @@
 //! `paceline check`: everything but the run.
 
 use crate::args::CheckArguments;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS, name};
 use crate::{determinism, stdout, text};
 
 /// Reads a scenario, builds its model, and says what would run; or runs it twice and compares.
-pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), Failure> {
+pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), CommandError> {
     if arguments.determinism {
         return determinism::check(program, source, arguments.events);
     }

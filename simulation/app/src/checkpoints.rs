@@ -14,7 +14,7 @@ use paceline_scenario::inputs::Input;
 use serde::{Deserialize, Serialize};
 
 use crate::args::ResultArguments;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::{Loaded, Source};
 use crate::program::Program;
 use crate::progress;
@@ -85,10 +85,10 @@ pub fn place(
     every: Option<std::time::Duration>,
     resumed: Option<&CheckpointFile>,
     results: &ResultArguments,
-) -> Result<Option<Checkpoints>, Failure> {
+) -> Result<Option<Checkpoints>, CommandError> {
     let Some(every) = every else {
         return match &results.checkpoint {
-            Some(path) => Err(Failure::Option(format!(
+            Some(path) => Err(CommandError::Option(format!(
                 "--checkpoint {}: there are no checkpoints; allowed: with run.checkpoint, the real time from one to the next, such as \
                  --set run.checkpoint=10s",
                 path.display()
@@ -103,7 +103,8 @@ pub fn place(
     if !resumed.is_some_and(|file| is_same_file(file.path(), &path)) {
         look_at(&path, header)?;
     }
-    let header = serde_json::to_vec(header).map_err(|error| Failure::Write(path.clone(), error.into()))?;
+    let header =
+        serde_json::to_vec(header).map_err(|error| CommandError::Write(path.clone(), error.into()))?;
     Ok(Some(Checkpoints { path, every, header }))
 }
 
@@ -151,7 +152,7 @@ fn branch(path: &Path, until: Option<Time>, resumed: &Path) -> PathBuf {
 }
 
 /// Refuses to replace what is no checkpoint, and warns where it is that of another run.
-fn look_at(path: &Path, header: &Header) -> Result<(), Failure> {
+fn look_at(path: &Path, header: &Header) -> Result<(), CommandError> {
     match path.metadata() {
         // The engine says what cannot be written.
         Err(_) => return Ok(()),
@@ -160,7 +161,7 @@ fn look_at(path: &Path, header: &Header) -> Result<(), Failure> {
     }
     let shown = path.display();
     match CheckpointFile::header_of(path) {
-        Err(CheckpointError::Foreign { .. }) => Err(Failure::Option(format!(
+        Err(CheckpointError::Foreign { .. }) => Err(CommandError::Option(format!(
             "{shown}: stands where checkpoints of this run are to go, and is none; allowed: another file (--checkpoint FILE), or another \
              folder (--out DIR)"
         ))),

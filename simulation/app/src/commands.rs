@@ -1,7 +1,7 @@
 //! The commands that take a scenario of any model, of LPs or of processes.
 
 use crate::args::{CheckArguments, RunArguments};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 #[cfg(feature = "processes")]
 use crate::processes;
@@ -10,7 +10,7 @@ use crate::replicate::{self, ReplicateArguments};
 use crate::{check, run};
 
 /// Runs a scenario.
-pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), Failure> {
+pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     #[cfg(feature = "processes")]
     if program.is_of_processes(source.open()?)? {
@@ -22,7 +22,7 @@ pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// Runs replications of a scenario.
-pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<(), Failure> {
+pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     #[cfg(feature = "processes")]
     if program.is_of_processes(source.open()?)? {
@@ -32,7 +32,7 @@ pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<()
 }
 
 /// Checks the scenario that was read from `source`.
-pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), Failure> {
+pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), CommandError> {
     #[cfg(feature = "processes")]
     if !arguments.determinism && program.is_of_processes(source.open()?)? {
         return processes::check(program, source);

@@ -15,29 +15,30 @@ mod folder;
 pub use control::Control;
 
 use crate::args::{CtlCommand, WhichRun};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::stdout;
 
 /// Carries out a command.
 #[cfg(unix)]
-pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
+pub fn ctl(command: &CtlCommand) -> Result<(), CommandError> {
     let (request, WhichRun { pid }) = match command {
         CtlCommand::Status { run } => ("status".to_owned(), run),
         CtlCommand::Threads { threads, run } => (format!("threads {threads}"), run),
     };
-    let runs = folder::runs().map_err(|reason| Failure::Ctl(format!("cannot look for runs: {reason}")))?;
+    let runs =
+        folder::runs().map_err(|reason| CommandError::Ctl(format!("cannot look for runs: {reason}")))?;
     let chosen = match (pid, &runs[..]) {
         (Some(pid), _) => runs.iter().find(|run| run.pid == *pid).ok_or_else(|| {
-            Failure::Ctl(format!("process {pid} is not a run of paceline; allowed: {}", list(&runs)))
+            CommandError::Ctl(format!("process {pid} is not a run of paceline; allowed: {}", list(&runs)))
         })?,
         (None, [run]) => run,
-        (None, []) => return Err(Failure::Ctl("no run of paceline is in progress".into())),
+        (None, []) => return Err(CommandError::Ctl("no run of paceline is in progress".into())),
         (None, _) => {
             let lines: String = runs.iter().map(|run| format!("{}\n", line(run))).collect();
             if matches!(command, CtlCommand::Status { .. }) {
                 return stdout::print(&lines);
             }
-            return Err(Failure::Ctl(format!(
+            return Err(CommandError::Ctl(format!(
                 "{} runs are in progress, and none of them was changed; choose one by --pid:\n{}",
                 runs.len(),
                 lines.trim_end()
@@ -47,10 +48,10 @@ pub fn ctl(command: &CtlCommand) -> Result<(), Failure> {
     match folder::ask(&chosen.socket, &request) {
         Ok(answer) => match answer.split_once(' ') {
             Some(("ok", said)) => stdout::print(&format!("{said}\n")),
-            Some((_, said)) => Err(Failure::Ctl(said.to_owned())),
-            None => Err(Failure::Ctl(format!("process {} has ended", chosen.pid))),
+            Some((_, said)) => Err(CommandError::Ctl(said.to_owned())),
+            None => Err(CommandError::Ctl(format!("process {} has ended", chosen.pid))),
         },
-        Err(reason) => Err(Failure::Ctl(format!("process {} does not answer: {reason}", chosen.pid))),
+        Err(reason) => Err(CommandError::Ctl(format!("process {} does not answer: {reason}", chosen.pid))),
     }
 }
 
@@ -78,8 +79,8 @@ fn list(runs: &[folder::Run]) -> String {
 
 /// There are no sockets of this kind here.
 #[cfg(not(unix))]
-pub fn ctl(_command: &CtlCommand) -> Result<(), Failure> {
-    Err(Failure::Ctl("runs can be controlled on Unix only".into()))
+pub fn ctl(_command: &CtlCommand) -> Result<(), CommandError> {
+    Err(CommandError::Ctl("runs can be controlled on Unix only".into()))
 }
 
 /// Runs do not listen here.

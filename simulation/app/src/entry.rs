@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::{CheckArguments, CtlCommand, ResumeArguments, RunArguments};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::replicate::ReplicateArguments;
@@ -73,7 +73,7 @@ pub fn main(program: &Program) -> ExitCode {
 }
 
 /// Does `work`, the whole of a program, and gives its exit status; says what went wrong, a panic too.
-pub fn conclude(work: impl FnOnce() -> Result<ExitCode, Failure>) -> ExitCode {
+pub fn conclude(work: impl FnOnce() -> Result<ExitCode, CommandError>) -> ExitCode {
     panics::as_failures(work).unwrap_or_else(|failure| {
         failure.tell();
         failure.status()
@@ -89,7 +89,7 @@ pub fn misspelt(error: &clap::Error) -> ! {
     error.exit()
 }
 
-fn carry_out(program: &Program, command: &Command) -> Result<(), Failure> {
+fn carry_out(program: &Program, command: &Command) -> Result<(), CommandError> {
     signals::survive_file_size_limit();
     match command {
         Command::Run(arguments) => commands::run(program, arguments),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use paceline_engine::RunError;
-use paceline_engine::determinism::Different;
-use paceline_kernel::Trouble;
+use paceline_engine::determinism::DeterminismError;
+use paceline_kernel::EventError;
 use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
 
@@ -15,7 +15,7 @@ use crate::{executable, signals, text};
 
 /// Why the program does not end with status 0.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// A mistake in the scenario, or in a file it names.
     Scenario(ScenarioError),
     /// A bad option.
@@ -25,7 +25,7 @@ pub enum Failure {
     /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is one.
     Run(Box<RunError>, Option<PathBuf>),
     /// Some of several replications have failed: the seed of each, in ascending order, and why. The others have ended.
-    Replications(Vec<(u64, Failure)>),
+    Replications(Vec<(u64, CommandError)>),
     /// A checkpoint cannot be resumed.
     Resume(String),
     /// Another process says what has gone wrong.
@@ -42,7 +42,7 @@ pub enum Failure {
     /// The model's results do not add up.
     Results(String),
     /// Two runs of a scenario differ.
-    Different(PathBuf, Box<Different>),
+    Different(PathBuf, Box<DeterminismError>),
     /// A scenario was changed between two readings.
     Changed(PathBuf),
     /// A file or folder cannot be written.
@@ -71,25 +71,25 @@ pub trait OwnFailure: fmt::Debug + Send {
     }
 }
 
-impl From<ScenarioError> for Failure {
+impl From<ScenarioError> for CommandError {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(error)
     }
 }
 
-impl From<RunError> for Failure {
+impl From<RunError> for CommandError {
     fn from(error: RunError) -> Self {
         Self::Run(error.into(), None)
     }
 }
 
-impl From<TraceError> for Failure {
+impl From<TraceError> for CommandError {
     fn from(error: TraceError) -> Self {
         Self::Write(error.path, error.reason)
     }
 }
 
-impl Failure {
+impl CommandError {
     /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line elsewhere.
     pub fn tell(&self) {
         match self {
@@ -147,8 +147,8 @@ impl Failure {
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Self::Run(error, _) => match &**error {
                 RunError::Peers(error) if error.is_mistake() => ExitCode::from(2),
-                RunError::Fault(_)
-                | RunError::Trouble(_)
+                RunError::Rule(_)
+                | RunError::Event(_)
                 | RunError::Panic(_)
                 | RunError::Threads(_)
                 | RunError::Peers(_)
@@ -174,7 +174,7 @@ impl Failure {
 /// What ended a run, and how to resume it where that makes sense.
 fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     let problem = match error {
-        RunError::Trouble(Trouble { kind, lp, at, event }) => {
+        RunError::Event(EventError { kind, lp, at, event }) => {
             format!("{lp} at {at}, handling {event}: {kind}{}", backtrace(kind.backtrace()))
         }
         // What another process says of its model, in one line.
@@ -185,7 +185,7 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
     let program = executable::name();
     match (error, checkpoint) {
         (RunError::Peers(error), Some(path)) if error.is_lost() => after_loss(&problem, path),
-        (RunError::Fault(_) | RunError::Trouble(_) | RunError::Panic(_), Some(path)) => {
+        (RunError::Rule(_) | RunError::Event(_) | RunError::Panic(_), Some(path)) => {
             let path = path.display();
             format!(
                 "{problem}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
@@ -232,19 +232,19 @@ fn say(what: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_kernel::{LpId, PanicNote, Time, TroubleKind};
+    use paceline_kernel::{EventErrorKind, LpId, PanicNote, Time};
 
     #[test]
     fn a_panic_of_the_model_is_told_with_lp_time_event_and_checkpoint() {
-        let kind = TroubleKind::Panic(PanicNote::saying("no such lane"));
-        let trouble = Trouble { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
-        let error = RunError::Trouble(trouble);
+        let kind = EventErrorKind::Panic(PanicNote::saying("no such lane"));
+        let trouble = EventError { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
+        let error = RunError::Event(trouble);
         let problem = of_run(&error, None);
         assert_eq!(problem, "LP 7 at 3s, handling Arrive(5): the model panicked: no such lane");
         let with = of_run(&error, Some("out/city.checkpoint".as_ref()));
         assert!(with.starts_with(&problem) && with.contains(" resume out/city.checkpoint`"), "{with}");
         let other = of_run(&RunError::NoUndo, Some("out/city.checkpoint".as_ref()));
         assert!(!other.contains("checkpoint"), "it is no failure of the run: {other}");
-        assert_eq!(Failure::from(error).status(), ExitCode::from(1));
+        assert_eq!(CommandError::from(error).status(), ExitCode::from(1));
     }
 }

@@ -9,7 +9,7 @@ use paceline_results::ResultFile;
 use serde_json::Value;
 
 use crate::args::ResultArguments;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::log::EventLog;
 use crate::output::{Output, deliver};
 use crate::stdout;
@@ -30,9 +30,9 @@ pub struct Written {
 pub fn finish(
     finished: &Finished,
     Written { output, files, log }: Written,
-    traced: Result<(), Failure>,
+    traced: Result<(), CommandError>,
     results: &ResultArguments,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let summary = match (results.json, results.quiet) {
         (true, _) => format!("{:#}\n", finished.everything()),
         (false, true) => finished.line(),
@@ -48,7 +48,7 @@ pub fn finish(
         Ok(written?.into_iter().flatten().chain(trace).chain(logged?).collect())
     })?;
     traced?;
-    if finished.is_interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
+    if finished.is_interrupted() { Err(CommandError::Interrupted) } else { Ok(()) }
 }
 
 /// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
@@ -58,7 +58,7 @@ pub fn write(
     results: &Value,
     files: Vec<ResultFile>,
     page: Option<&dyn Fn() -> String>,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Vec<PathBuf>, CommandError> {
     output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
     for file in files {
         output.write(file.name, |to| file.write(to));

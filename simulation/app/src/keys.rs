@@ -2,12 +2,12 @@
 
 use paceline_scenario::keys::{Key, Missing, recorded};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::stdout;
 use crate::text::{self, Row};
 
 /// Calls `check`, which reads a scenario; then lists its keys, if they are `wanted`.
-pub fn listed(wanted: bool, check: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+pub fn listed(wanted: bool, check: impl FnOnce() -> Result<(), CommandError>) -> Result<(), CommandError> {
     if !wanted {
         return check();
     }

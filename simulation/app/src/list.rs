@@ -2,7 +2,7 @@
 
 use paceline_engine::Protocol;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::program::Program;
 use crate::settings::frames::{SIZES, TIMES};
 use crate::settings::speculation::{CANCELLATIONS, GVTS, SAVINGS};
@@ -13,7 +13,7 @@ use crate::text::{Row, groups};
 pub type Group = (&'static str, Vec<Row>);
 
 /// Lists models, and the values of the keys of `[run]`.
-pub fn list(program: &Program) -> Result<(), Failure> {
+pub fn list(program: &Program) -> Result<(), CommandError> {
     let all: Vec<Group> = std::iter::once(models(program)).chain(settings()).collect();
     stdout::print(&groups(&all))
 }

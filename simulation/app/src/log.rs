@@ -17,7 +17,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::duration::time;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Events that a log holds at most: they are kept in memory until the run ends.
 const MOST: usize = 4_000_000;
@@ -103,16 +103,16 @@ impl Serialize for Line {
 
 impl EventLog {
     /// The log that is asked for, if one is. Makes the file, before a long run and not after it.
-    pub fn open(arguments: &LogArguments) -> Result<Option<Self>, Failure> {
+    pub fn open(arguments: &LogArguments) -> Result<Option<Self>, CommandError> {
         let LogArguments { log: Some(path), log_lps, log_from, log_to } = arguments else { return Ok(None) };
         let (from, to) = (log_from.unwrap_or(Time::ZERO), log_to.unwrap_or(Time::MAX));
         if from >= to {
             let problem = format!("--log-from {from} --log-to {to}: an empty span; allowed: a later end");
-            return Err(Failure::Option(problem));
+            return Err(CommandError::Option(problem));
         }
         let wait = || eprintln!("Waiting for somebody to read {}", path.display());
-        let file =
-            NewFile::begin_and_tell(path, wait).map_err(|reason| Failure::Write(path.clone(), reason))?;
+        let file = NewFile::begin_and_tell(path, wait)
+            .map_err(|reason| CommandError::Write(path.clone(), reason))?;
         let (path, lps, kept) = (path.clone(), log_lps.clone(), Mutex::default());
         Ok(Some(Self { path, file: Mutex::new(Some(file)), lps, from, to, kept }))
     }
@@ -123,18 +123,18 @@ impl EventLog {
     }
 
     /// Writes it. Errors: there were more events than it holds, or no room for it.
-    pub fn finish(&self) -> Result<(), Failure> {
+    pub fn finish(&self) -> Result<(), CommandError> {
         let mut kept = self.kept();
         if kept.more > 0 {
             let events = kept.lines.len() as u64 + kept.more;
             let reason = format!(
                 "{events} events are more than the {MOST} it holds; allowed: fewer LPs (--log-lps), or a shorter span (--log-from, --log-to)"
             );
-            return Err(Failure::Write(self.path.clone(), io::Error::other(reason)));
+            return Err(CommandError::Write(self.path.clone(), io::Error::other(reason)));
         }
         // A stable order: the events of an LP came in theirs.
         kept.lines.sort_by_key(|line| (line.time, line.lp));
-        self.write(&kept.lines).map_err(|reason| Failure::Write(self.path.clone(), reason))
+        self.write(&kept.lines).map_err(|reason| CommandError::Write(self.path.clone(), reason))
     }
 
     fn write(&self, lines: &[Line]) -> io::Result<()> {

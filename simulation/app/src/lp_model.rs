@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use paceline_engine::determinism::{Comparison, Different, Same, compare};
+use paceline_engine::determinism::{Comparison, DeterminismError, Same, compare};
 use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Report, Silence};
 use paceline_kernel::{Time, ask};
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::checkpoint_watch::{self, Written};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::log::EventLog;
 use crate::memory::Estimate;
 use crate::progress::{self, Progress};
@@ -56,13 +56,13 @@ pub trait AnyModel: Any + Debug + Send {
         subject: Subject,
         how: How<'_>,
         progress: Progress,
-    ) -> Result<(Finished, Vec<ResultFile>), Failure>;
+    ) -> Result<(Finished, Vec<ResultFile>), CommandError>;
 
     /// Runs it without results, for another process that has them.
-    fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), Failure>;
+    fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), CommandError>;
 
     /// Compares it with `other` event by event; nothing where that is a model of another kind.
-    fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<Different>>>;
+    fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<DeterminismError>>>;
 }
 
 impl<M> AnyModel for M
@@ -105,15 +105,15 @@ where
         subject: Subject,
         how: How<'_>,
         progress: Progress,
-    ) -> Result<(Finished, Vec<ResultFile>), Failure> {
+    ) -> Result<(Finished, Vec<ResultFile>), CommandError> {
         execute(*self, subject, how, progress)
     }
 
-    fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), Failure> {
+    fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), CommandError> {
         report(*self, how).map(|(_, model)| ask(|| "`Drop` of the model".into(), || drop(model)))
     }
 
-    fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<Different>>> {
+    fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<DeterminismError>>> {
         let other: &dyn Any = other;
         other.downcast_ref::<M>().map(|other| compare(self, other, how))
     }
@@ -140,7 +140,7 @@ fn execute<M: Results + 'static>(
     subject: Subject,
     how: How<'_>,
     progress: Progress,
-) -> Result<(Finished, Vec<ResultFile>), Failure>
+) -> Result<(Finished, Vec<ResultFile>), CommandError>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,
@@ -156,14 +156,14 @@ where
     let (report, outputs) = report.split();
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let Summary { lines, files } =
-        ask(|| "`results`".into(), || model.results(outputs, &facts)).map_err(Failure::Results)?;
+        ask(|| "`results`".into(), || model.results(outputs, &facts)).map_err(CommandError::Results)?;
     ask(|| "`Drop` of the model".into(), || drop(model));
     let run = Box::new(EventRun { settings, report });
     Ok((Finished::new(subject, run, lines), files))
 }
 
 /// The run itself.
-fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), Failure>
+fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), CommandError>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,
@@ -175,7 +175,7 @@ where
     let checksum = resumed.as_ref().map(|file| format!("{:016x}", file.checksum()));
     // The file is closed before the run.
     let world = resumed.map(|file| file.world(&model)).transpose();
-    let world = world.map_err(|error| Failure::Resume(error.to_string()))?;
+    let world = world.map_err(|error| CommandError::Resume(error.to_string()))?;
     let mut simulation = settings.simulation(model, &monitor);
     if let (Some(checkpoints), Some(written)) = (checkpoints, &written) {
         let kept = from.clone().filter(|from| *from == checkpoints.path);
@@ -206,7 +206,7 @@ where
     }
     let ran = simulation.run_keeping_model();
     let checkpoint = || written.and_then(Written::file).or(from);
-    ran.map_err(|error| Failure::Run(error.into(), checkpoint()))
+    ran.map_err(|error| CommandError::Run(error.into(), checkpoint()))
 }
 
 /// Warns that a process gives no sign of life, before it is lost; and says where it does again.

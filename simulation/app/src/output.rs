@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use paceline_files::{FolderLock, NewFile, irregular, leftovers};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::{progress, stdout};
 use earlier::Earlier;
 pub use earlier::Identity;
@@ -27,8 +27,8 @@ const SUMMARY: &str = "summary.json";
 pub fn deliver(
     summary: &str,
     with_names: bool,
-    write: impl FnOnce() -> Result<Vec<PathBuf>, Failure>,
-) -> Result<(), Failure> {
+    write: impl FnOnce() -> Result<Vec<PathBuf>, CommandError>,
+) -> Result<(), CommandError> {
     let printed = stdout::print(summary);
     let written = write()?;
     printed?;
@@ -55,7 +55,7 @@ pub struct Output {
 impl Output {
     /// Makes the folder if need be, and tries whether files can be written there, before a long run and not after it. Removes what killed
     /// runs have left there. `run` is the run of which the results will be: where the folder holds those of another one, a warning says so.
-    pub fn open(folder: &Path, run: &Identity) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, run: &Identity) -> Result<Self, CommandError> {
         let output = Self::open_silently(folder, run)?;
         if let Some(warning) = output.earlier.warning(folder) {
             progress::warn(&warning);
@@ -64,8 +64,8 @@ impl Output {
     }
 
     /// The same without a warning, for a folder in one of which it has been said.
-    pub fn open_silently(folder: &Path, run: &Identity) -> Result<Self, Failure> {
-        let failed = |reason| Failure::Write(folder.to_owned(), reason);
+    pub fn open_silently(folder: &Path, run: &Identity) -> Result<Self, CommandError> {
+        let failed = |reason| CommandError::Write(folder.to_owned(), reason);
         if folder.exists() && !folder.is_dir() {
             return Err(failed(io::Error::other(
                 "it is no folder; allowed: a folder, or a name that is free",
@@ -89,7 +89,7 @@ impl Output {
         if irregular(&path).is_none()
             && let Err(reason) = NewFile::begin(&path)
         {
-            return Err(Failure::Write(path, reason));
+            return Err(CommandError::Write(path, reason));
         }
         Ok(output)
     }
@@ -126,7 +126,7 @@ impl Output {
     }
 
     /// Says which files were written, and removes those of another run that are not among them; or says which could not be written.
-    pub fn finish(mut self) -> Result<Vec<PathBuf>, Failure> {
+    pub fn finish(mut self) -> Result<Vec<PathBuf>, CommandError> {
         self.made &= self.written.is_empty();
         if !self.written.is_empty() {
             self.earlier.remove_others(&self.folder, &self.written);
@@ -144,7 +144,7 @@ impl Output {
         if !self.written.is_empty() {
             problem += &format!("; written: {}", names(&self.written.iter().collect::<Vec<_>>()));
         }
-        Err(Failure::Write(first, io::Error::new(reason.kind(), problem)))
+        Err(CommandError::Write(first, io::Error::new(reason.kind(), problem)))
     }
 
     /// Whether the summary could not be written.

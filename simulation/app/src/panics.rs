@@ -6,10 +6,10 @@
 use paceline_engine::{RunError, tell_panics_once};
 use paceline_kernel::catch;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Does what a command line says; a panic in it is a failure like any other.
-pub fn as_failures<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+pub fn as_failures<T>(work: impl FnOnce() -> Result<T, CommandError>) -> Result<T, CommandError> {
     tell_panics_once();
     catch(work).unwrap_or_else(|panic| Err(RunError::from(panic).into()))
 }

@@ -14,7 +14,7 @@ use paceline_results::Summary;
 use paceline_scenario::{ScenarioError, Section};
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Failure, OwnFailure};
+use crate::failure::{CommandError, OwnFailure};
 use network::{NetworkKind, NetworkSection};
 use settings::ProcessSettings;
 use trace::Trace;
@@ -28,7 +28,7 @@ pub enum ProcessFailure {
     Model(String),
 }
 
-impl From<ProcessFailure> for Failure {
+impl From<ProcessFailure> for CommandError {
     fn from(failure: ProcessFailure) -> Self {
         Self::Other(Box::new(failure))
     }
@@ -80,7 +80,7 @@ pub trait AnyProcessModel: Debug + Send {
     fn processes(&self, settings: &ProcessSettings) -> u32;
 
     /// Runs it on the network of the settings.
-    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, Failure>;
+    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, CommandError>;
 }
 
 impl<M: ProcessModel + Debug + Send> AnyProcessModel for M {
@@ -103,7 +103,7 @@ impl<M: ProcessModel + Debug + Send> AnyProcessModel for M {
         simulation.processes()
     }
 
-    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, Failure> {
+    fn run(&self, settings: &ProcessSettings, watch: &Watch) -> Result<Ran, CommandError> {
         match &settings.network.kind {
             NetworkKind::Constant { seconds, hosts } => {
                 let network = Constant::new(*seconds);
@@ -145,7 +145,7 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
     world: Simulation<M::Message, N>,
     settings: &ProcessSettings,
     watch: &Watch,
-) -> Result<Ran, Failure> {
+) -> Result<Ran, CommandError> {
     let mut simulation = as_set(world, settings, watch);
     let outcome = spawn(model, &mut simulation, settings.seed);
     let ran = simulation.run();
@@ -155,7 +155,7 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
     }
     let report = ran.map_err(|error| ProcessFailure::Run(error.into()))?;
     let results = ask(|| "`results`".into(), || model.results(outcome, &report));
-    Ok(Ran { results: results.map_err(Failure::Results)?, report })
+    Ok(Ran { results: results.map_err(CommandError::Results)?, report })
 }
 
 /// A world that is run as the settings say.

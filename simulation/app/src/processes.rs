@@ -11,7 +11,7 @@ use paceline_processes::{Control, RunError};
 use paceline_results::ResultFile;
 
 use crate::args::ResultArguments;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::finish::{Written, finish};
 use crate::loaded::Source;
 use crate::output::Output;
@@ -29,7 +29,7 @@ use summary::ProcessRun;
 pub use replicas::OfProcesses;
 
 /// Reads a scenario of processes, and says what would run.
-pub fn check(program: &Program, source: &Source) -> Result<(), Failure> {
+pub fn check(program: &Program, source: &Source) -> Result<(), CommandError> {
     let Loaded { kind, model, settings, .. } = loaded::read(program, source)?;
     let facts = [
         ("model", kind.name.to_owned()),
@@ -47,12 +47,12 @@ pub fn check(program: &Program, source: &Source) -> Result<(), Failure> {
 }
 
 /// Runs a scenario of processes.
-pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Result<(), Failure> {
+pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Result<(), CommandError> {
     let loaded = loaded::read(program, source)?;
     let settings = &loaded.settings;
     if results.log.log.is_some() {
         let problem = "--log: a model of processes has no events; allowed: models of LPs";
-        return Err(Failure::Option(problem.into()));
+        return Err(CommandError::Option(problem.into()));
     }
     if results.trace.is_some() && settings.federates.is_some() {
         return Err(ProcessFailure::Run(RunError::Observed.into()).into());
@@ -62,7 +62,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let control = Control::default();
     let stop = control.clone();
-    signals::on_first(move || stop.stop()).map_err(Failure::Signals)?;
+    signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
     let watched = control.clone();
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;

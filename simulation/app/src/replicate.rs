@@ -25,7 +25,7 @@ use paceline_kernel::Caught;
 pub use arguments::ReplicateArguments;
 pub use replicas::{Replica, Replicas, Series};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::finish::write;
 use crate::hanging;
 use crate::loaded::Source;
@@ -42,7 +42,7 @@ pub fn replicate(
     replicas: &dyn Replicas,
     source: Source,
     arguments: &ReplicateArguments,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let plan = Plan::new(replicas, source, arguments)?;
     let watched = Watched::new(replicas, &plan);
     let stop = watched.clone();
@@ -51,7 +51,7 @@ pub fn replicate(
         let stop = stop.clone();
         hanging::watch(move || stop.at_work());
     })
-    .map_err(Failure::Signals)?;
+    .map_err(CommandError::Signals)?;
     let out = arguments.out.as_deref();
     let output = out.map(|out| Output::open(out, &plan.identity())).transpose()?;
     let options = arguments.output;
@@ -72,14 +72,14 @@ pub fn replicate(
     let is_interrupted = replicated.is_interrupted();
     let failures = replicated.into_failures();
     match failures.is_empty() {
-        false => Err(Failure::Replications(failures)),
-        true if is_interrupted => Err(Failure::Interrupted),
+        false => Err(CommandError::Replications(failures)),
+        true if is_interrupted => Err(CommandError::Interrupted),
         true => Ok(()),
     }
 }
 
 /// Runs all replications, and says what came of each.
-fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, Failure> {
+fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, CommandError> {
     let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
     let job = |number| watched.during(number, |replica| run_one(plan, number, replica, out));
     let panicked = |panic: Caught| Err(RunError::from(panic).into());
@@ -92,7 +92,12 @@ fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fat
 
 /// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`. A failure to write them leaves the
 /// outcome.
-fn run_one(plan: &Plan, number: u32, replica: &dyn Replica, out: Option<&Path>) -> Result<Fate, Failure> {
+fn run_one(
+    plan: &Plan,
+    number: u32,
+    replica: &dyn Replica,
+    out: Option<&Path>,
+) -> Result<Fate, CommandError> {
     let (outcome, files) = replica.run(&plan.source(number))?;
     let folder = out.map(|out| out.join(format!("seed-{}", plan.seed(number))));
     let unwritten = folder.and_then(|folder| {

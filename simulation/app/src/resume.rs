@@ -10,7 +10,7 @@ use paceline_engine::{CheckpointError, CheckpointFile};
 
 use crate::args::ResumeArguments;
 use crate::checkpoints::Header;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::{executable, run};
@@ -19,8 +19,8 @@ use crate::{executable, run};
 const LOOK_BYTES: u64 = 4096;
 
 /// Resumes a run.
-pub fn resume(program: &Program, arguments: &ResumeArguments) -> Result<(), Failure> {
-    let refuse = |problem: String| Failure::Resume(problem);
+pub fn resume(program: &Program, arguments: &ResumeArguments) -> Result<(), CommandError> {
+    let refuse = |problem: String| CommandError::Resume(problem);
     let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument));
     if let Some(argument) = changed {
         return Err(refuse(format!(
@@ -38,7 +38,7 @@ pub fn resume(program: &Program, arguments: &ResumeArguments) -> Result<(), Fail
     let loaded = source.load(program).map_err(|error| {
         let is_new = arguments.overrides.iter().any(|argument| error.place() == format!("--set {argument}"));
         if is_new {
-            return Failure::Scenario(error);
+            return CommandError::Scenario(error);
         }
         let Header { version, kind, .. } = &header;
         refuse(format!(

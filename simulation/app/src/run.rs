@@ -12,7 +12,7 @@ use crate::args::together::TogetherArguments;
 use crate::args::{ResultArguments, RunArguments};
 use crate::checkpoints::{self, Header};
 use crate::ctl::Control;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::finish::{Written, finish};
 use crate::hanging;
 use crate::loaded::{Loaded, Source};
@@ -28,7 +28,7 @@ use crate::together::{self, Together};
 use crate::trace::Trace;
 
 /// Runs a scenario.
-pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Result<(), Failure> {
+pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Result<(), CommandError> {
     let loaded = source.load(program)?;
     #[cfg(target_os = "linux")]
     return in_processes(program, source, loaded, None, &arguments.results, &arguments.together);
@@ -46,7 +46,7 @@ pub fn in_processes(
     resumed: Option<CheckpointFile>,
     results: &ResultArguments,
     arguments: &TogetherArguments,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if results.log.log.is_some() {
         arguments.refuse_with_log()?;
     }
@@ -56,7 +56,9 @@ pub fn in_processes(
     loop {
         let joined = match together::begin(arguments, source, resumed.as_ref()) {
             // The checkpoint is still there, and the processes are new ones each time.
-            Err(Failure::LostAtStart(problem, Some(path))) if left > 0 && !is_stopped(monitor.as_ref()) => {
+            Err(CommandError::LostAtStart(problem, Some(path)))
+                if left > 0 && !is_stopped(monitor.as_ref()) =>
+            {
                 left -= 1;
                 tell_restart(&problem, &path, left);
                 continue;
@@ -73,10 +75,13 @@ pub fn in_processes(
         };
         let ran = carry_out(program, source, loaded, resumed, results, joined, monitor.clone());
         match ran {
-            Err(Failure::Run(error, Some(path))) if left > 0 && is_lost(&error) && !monitor.stopped() => {
+            Err(CommandError::Run(error, Some(path)))
+                if left > 0 && is_lost(&error) && !monitor.stopped() =>
+            {
                 left -= 1;
                 tell_restart(&error, &path, left);
-                let file = CheckpointFile::open(&path).map_err(|error| Failure::Resume(error.to_string()))?;
+                let file =
+                    CheckpointFile::open(&path).map_err(|error| CommandError::Resume(error.to_string()))?;
                 (loaded, resumed) = (source.load(program)?, Some(file));
             }
             ran => return ran,
@@ -102,7 +107,7 @@ pub fn take_part(
     resumed: Option<CheckpointFile>,
     joined: Together,
     monitor: Monitor,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let Loaded { model, settings, inputs, .. } = loaded;
     let transport = Some(joined.link());
     let how =
@@ -111,18 +116,18 @@ pub fn take_part(
     joined.dismiss(false);
     match ran {
         // Rank 0 says it, unless it is rank 0 that is lost.
-        Err(Failure::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
-            Err(Failure::Silent)
+        Err(CommandError::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
+            Err(CommandError::Silent)
         }
-        Err(Failure::Run(error, _)) if is_told(&error) => Err(Failure::Silent),
+        Err(CommandError::Run(error, _)) if is_told(&error) => Err(CommandError::Silent),
         ran => ran,
     }
 }
 
 /// Whether this has ended a run because a process of it cannot be reached any more.
 #[cfg(target_os = "linux")]
-fn has_lost(failure: &Failure) -> bool {
-    matches!(failure, Failure::Run(error, _) if is_lost(error))
+fn has_lost(failure: &CommandError) -> bool {
+    matches!(failure, CommandError::Run(error, _) if is_lost(error))
 }
 
 /// Whether rank 0 has been told of this failure of the model, and says it. What keeps a process from beginning it says itself.
@@ -132,7 +137,7 @@ fn is_told(error: &RunError) -> bool {
         ["`finish`", "`left_over`", "`Hash`", "`Drop`"].iter().any(|call| asked.starts_with(call))
     };
     match error {
-        RunError::Fault(_) | RunError::Trouble(_) => true,
+        RunError::Rule(_) | RunError::Event(_) => true,
         RunError::Panic(panic) => panic.asked.as_deref().is_some_and(at_the_end),
         _ => false,
     }
@@ -157,16 +162,16 @@ pub fn carry_out(
     results: &ResultArguments,
     joined: Option<Together>,
     monitor: Monitor,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let header = Header::new(program, source, &loaded)
-        .map_err(|reason| Failure::Resume(format!("the current folder cannot be found: {reason}")))?;
+        .map_err(|reason| CommandError::Resume(format!("the current folder cannot be found: {reason}")))?;
     let Loaded { scenario, kind, model, settings, inputs, provenance, .. } = loaded;
     let checkpoints = checkpoints::place(&header, settings.checkpoint, resumed.as_ref(), results)?;
     let identity = provenance.identity(settings.seed);
     let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
     if joined.is_some() && results.log.log.is_some() {
-        return Err(Failure::Option(ONE_PROCESS.into()));
+        return Err(CommandError::Option(ONE_PROCESS.into()));
     }
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
@@ -199,7 +204,7 @@ pub fn carry_out(
     joined.into_iter().for_each(|joined| joined.dismiss(ran.as_ref().is_err_and(has_lost)));
     #[cfg(not(target_os = "linux"))]
     drop(joined);
-    let traced = trace.map_or(Ok(()), |trace| trace.finish().map_err(Failure::from));
+    let traced = trace.map_or(Ok(()), |trace| trace.finish().map_err(CommandError::from));
     if ran.is_err() {
         // The log and the trace of a failed run are the most useful ones.
         let logged = log.as_ref().map_or(Ok(()), |log| log.finish());
@@ -213,7 +218,7 @@ pub fn carry_out(
 }
 
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it.
-pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), Failure> {
+pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<ResultFile>), CommandError> {
     let Loaded { scenario, kind, model, settings, provenance, .. } = loaded;
     let subject = Subject { model: kind.name, scenario, provenance };
     let how = How {
@@ -230,19 +235,19 @@ pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<
 }
 
 /// A handle on a run that the first signal to end stops.
-pub fn watched() -> Result<Monitor, Failure> {
+pub fn watched() -> Result<Monitor, CommandError> {
     let monitor = Monitor::new();
     stop_on_signal(&monitor)?;
     Ok(monitor)
 }
 
 /// The first signal to end stops the run; another one ends the program.
-pub fn stop_on_signal(monitor: &Monitor) -> Result<(), Failure> {
+pub fn stop_on_signal(monitor: &Monitor) -> Result<(), CommandError> {
     let monitor = monitor.clone();
     signals::on_first(move || {
         monitor.stop();
         let monitor = monitor.clone();
         hanging::watch(move || monitor.at_work());
     })
-    .map_err(Failure::Signals)
+    .map_err(CommandError::Signals)
 }

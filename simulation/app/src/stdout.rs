@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// Writes `text` to standard output.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Print)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Print)
 }

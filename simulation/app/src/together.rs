@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::together::Link;
 pub use crate::args::together::{JoinArguments, Reach, TogetherArguments};
 use crate::executable;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::{Source, paths};
 use lifeline::Lifeline;
 use workers::Workers;
@@ -75,12 +75,13 @@ pub fn begin(
     arguments: &TogetherArguments,
     source: &Source,
     resumed: Option<&CheckpointFile>,
-) -> Result<Option<Together>, Failure> {
+) -> Result<Option<Together>, CommandError> {
     #[cfg(feature = "mpi")]
     if paceline_transport::is_started_by_mpi() {
-        let mpi = paceline_transport::Mpi::begin().map_err(|error| Failure::Together(error.to_string()))?;
+        let mpi =
+            paceline_transport::Mpi::begin().map_err(|error| CommandError::Together(error.to_string()))?;
         if let Some(ranks) = ranks_of_launcher().filter(|_| mpi.ranks() == 1) {
-            return Err(Failure::Together(format!(
+            return Err(CommandError::Together(format!(
                 "started {ranks} times, by mpirun or srun, but alone for the MPI library of this program: use the launcher of that library, or \
                  of srun the plug-in that it was built for (`srun --mpi=list` shows them)"
             )));
@@ -96,14 +97,14 @@ pub fn begin(
     if processes <= 1 {
         #[cfg(not(feature = "mpi"))]
         if let Some(ranks) = ranks_of_launcher() {
-            return Err(Failure::Together(format!(
+            return Err(CommandError::Together(format!(
                 "started {ranks} times, by mpirun or srun, but this program was built without MPI: build it with `--features mpi`, or start \
                  one process with `--processes {ranks}`"
             )));
         }
         return Ok(None);
     }
-    let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| CommandError::Together(error.to_string());
     let from = resumed.map(|file| file.path().to_owned());
     let resumed = from.as_ref().map(std::path::absolute).transpose();
     let charge = Charge {
@@ -130,7 +131,7 @@ pub fn begin(
         workers.kill();
         match error {
             RendezvousError::Ended(_) | RendezvousError::Peer { .. } | RendezvousError::Missing { .. } => {
-                Failure::LostAtStart(error.to_string(), from)
+                CommandError::LostAtStart(error.to_string(), from)
             }
             other => failed(&other),
         }
@@ -152,8 +153,8 @@ fn ranks_of_launcher() -> Option<u32> {
     SIZES.iter().find_map(number).filter(|ranks| *ranks > 1)
 }
 
-fn settings(words: &[u8], reach: &Reach) -> Result<Settings, Failure> {
-    let secret = Secret::new(words).map_err(|error| Failure::Together(error.to_string()))?;
+fn settings(words: &[u8], reach: &Reach) -> Result<Settings, CommandError> {
+    let secret = Secret::new(words).map_err(|error| CommandError::Together(error.to_string()))?;
     let prefer = match reach.link {
         Link::Auto => Prefer::Auto,
         Link::SharedMemory => Prefer::SharedMemory,
@@ -176,8 +177,8 @@ pub struct Joined {
 }
 
 /// Joins a run, as rank 0 tells.
-pub fn meet(arguments: &JoinArguments) -> Result<Joined, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::Together(error.to_string());
+pub fn meet(arguments: &JoinArguments) -> Result<Joined, CommandError> {
+    let failed = |error: &dyn std::fmt::Display| CommandError::Together(error.to_string());
     let (lifeline, words) =
         match arguments.lifeline.map(|role| Lifeline::open(role, arguments.reach.within)).transpose()? {
             Some((lifeline, words)) => (Some(lifeline), words),

@@ -28,8 +28,8 @@ pub use kinds::Protocol;
 #[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use outside::JsonFederate;
 pub use outside::{
-    Door, Failure, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps,
-    Permit, Standing, ThreadFederate,
+    Door, FederateError, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate,
+    OutsideLps, Permit, Standing, ThreadFederate,
 };
 pub use panics::tell_panics_once;
 #[cfg(feature = "net")]

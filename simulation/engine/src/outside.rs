@@ -32,7 +32,7 @@ use crate::watch::lvt::Publishing;
 pub(crate) use ahead::call_back;
 pub use ahead::{HandOver, Permit, Standing};
 pub(crate) use answers::{Answer, Answers};
-pub use answers::{Door, Failure};
+pub use answers::{Door, FederateError};
 pub use error::{OutsideError, OutsideErrorKind};
 #[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use json::JsonFederate;

@@ -50,9 +50,9 @@ pub(crate) enum Joined<M: Model> {
 
 /// Why a delivery cannot be handled: whoever sent it cannot have been right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misfit(pub(crate) String);
+pub(crate) struct DeliveryError(pub(crate) String);
 
-impl Misfit {
+impl DeliveryError {
     /// Of a message that another protocol would have.
     pub(crate) fn protocol() -> Self {
         Self("a message that does not fit the protocol".into())

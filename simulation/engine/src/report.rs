@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use paceline_kernel::{
-    Digest, Fault, LinkError, ModelPanic, PartitionError, Rollbacks, Time, Trouble, TroubleKind,
+    Digest, EventError, EventErrorKind, LinkError, PanicError, PartitionError, Rollbacks, RuleError, Time,
 };
 use thiserror::Error;
 
@@ -193,13 +193,13 @@ impl<O> Report<O> {
 pub enum RunError {
     /// The model broke a rule of the simulation.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Rule(#[from] RuleError),
     /// The model panicked, or its events cannot be taken back.
     #[error(transparent)]
-    Trouble(Trouble),
+    Event(EventError),
     /// The model panicked outside of an event.
     #[error(transparent)]
-    Panic(#[from] ModelPanic),
+    Panic(#[from] PanicError),
     /// States are to be brought back by `undo`, and the model has none.
     #[error(
         "states are to be saved by undo, and the model has no undo; periodic and copy work with every model"
@@ -299,11 +299,11 @@ pub enum RunError {
 
 paceline_kernel::debug_tells!(RunError);
 
-impl From<Trouble> for RunError {
-    fn from(trouble: Trouble) -> Self {
+impl From<EventError> for RunError {
+    fn from(trouble: EventError) -> Self {
         match trouble.kind {
-            TroubleKind::Fault(fault) => Self::Fault(fault),
-            _ => Self::Trouble(trouble),
+            EventErrorKind::Rule(fault) => Self::Rule(fault),
+            _ => Self::Event(trouble),
         }
     }
 }

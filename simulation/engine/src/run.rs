@@ -312,7 +312,7 @@ impl<M: Model> Run<M> {
         let Self { simulation, course, .. } = self;
         let peers = course.peers.clone();
         let finished = guarded(|| course.finish(&simulation));
-        if let (Some(peers), Err(error @ (RunError::Trouble(_) | RunError::Panic(_)))) = (peers, &finished) {
+        if let (Some(peers), Err(error @ (RunError::Event(_) | RunError::Panic(_)))) = (peers, &finished) {
             peers.tell_failure(&error.to_string());
         }
         let mut report = finished?;

@@ -289,8 +289,8 @@ impl<M: Model> Simulation<M> {
         Run::start(self)
     }
 
-    /// Runs it. Errors: a model that breaks a rule or panics while it handles an event ([`RunError::Fault`],
-    /// [`RunError::Trouble`]), or settings that cannot work.
+    /// Runs it. Errors: a model that breaks a rule or panics while it handles an event ([`RunError::Rule`],
+    /// [`RunError::Event`]), or settings that cannot work.
     pub fn run(self) -> Result<Report<M::Output>, RunError> {
         crate::run::run(self).map(|(report, _)| report)
     }

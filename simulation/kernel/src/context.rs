@@ -1,6 +1,6 @@
 //! What an LP sees of the simulation while it handles an event.
 //!
-//! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a [`Fault`]; the federate then
+//! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a [`RuleError`]; the federate then
 //! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
 
 mod cancel;
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 
 use crate::withdrawn::{Cause, Withdrawn};
-use crate::{Event, EventId, Fault, FaultKind, Key, LpId, Model, Rng, Time};
+use crate::{Event, EventId, Key, LpId, Model, Rng, RuleError, RuleErrorKind, Time};
 
 pub use draw::Draw;
 pub use kept::Kept;
@@ -62,7 +62,7 @@ pub struct Context<'a, M: Model> {
     /// The loop that runs the LP must look at what was sent before it takes the next event.
     alarm: bool,
     outbox: &'a mut Vec<Event<M::Event>>,
-    fault: &'a mut Option<Box<Fault>>,
+    fault: &'a mut Option<Box<RuleError>>,
     tape: Option<&'a mut Vec<u64>>,
 }
 
@@ -75,7 +75,7 @@ impl<'a, M: Model> Context<'a, M> {
         core: LpCore,
         withdrawn: Option<&'a mut Withdrawn>,
         outbox: &'a mut Vec<Event<M::Event>>,
-        fault: &'a mut Option<Box<Fault>>,
+        fault: &'a mut Option<Box<RuleError>>,
     ) -> Self {
         let rng = Rng::at(rules.seed, u64::from(lp.0), core.draws);
         Self {
@@ -222,7 +222,7 @@ impl<'a, M: Model> Context<'a, M> {
 
     /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, another LP to which the model
     /// declares no channel ([`Model::channels`]) or one of a greater lookahead, an LP that does not exist, or a time beyond the
-    /// clock ends the run with a [`Fault`].
+    /// clock ends the run with a [`RuleError`].
     #[inline(always)]
     pub fn send(&mut self, to: LpId, delay: Time, event: M::Event) {
         self.dispatch(to, delay, event);
@@ -235,12 +235,12 @@ impl<'a, M: Model> Context<'a, M> {
         self.dispatch(self.lp, delay, event)
     }
 
-    /// Sends `event` to `to`, to happen at `at`. As [`Context::send`]; a time in the past ends the run with a [`Fault`].
+    /// Sends `event` to `to`, to happen at `at`. As [`Context::send`]; a time in the past ends the run with a [`RuleError`].
     pub fn send_at(&mut self, to: LpId, at: Time, event: M::Event) {
         self.dispatch_at(to, at, event);
     }
 
-    /// Sends `event` to the LP itself, to happen at `at`. As [`Context::schedule`]; a time in the past ends the run with a [`Fault`].
+    /// Sends `event` to the LP itself, to happen at `at`. As [`Context::schedule`]; a time in the past ends the run with a [`RuleError`].
     pub fn schedule_at(&mut self, at: Time, event: M::Event) -> EventId {
         self.dispatch_at(self.lp, at, event)
     }
@@ -281,7 +281,7 @@ impl<'a, M: Model> Context<'a, M> {
 
     fn dispatch_at(&mut self, to: LpId, at: Time, event: M::Event) -> EventId {
         if at < self.now {
-            return self.refuse(FaultKind::Past, to, at, &event);
+            return self.refuse(RuleErrorKind::Past, to, at, &event);
         }
         self.dispatch(to, at - self.now, event)
     }
@@ -295,7 +295,7 @@ impl<'a, M: Model> Context<'a, M> {
     }
 
     /// The run is over, or what broke the rule is rolled back: nobody will ask for the event.
-    fn refuse(&mut self, kind: FaultKind, to: LpId, at: Time, event: &M::Event) -> EventId {
+    fn refuse(&mut self, kind: RuleErrorKind, to: LpId, at: Time, event: &M::Event) -> EventId {
         self.alarm = true;
         if self.fault.is_none() {
             *self.fault = Some(describe(kind, self.lp, self.now, to, at, event));
@@ -307,12 +307,12 @@ impl<'a, M: Model> Context<'a, M> {
 #[cold]
 #[inline(never)]
 fn describe(
-    kind: FaultKind,
+    kind: RuleErrorKind,
     from: LpId,
     now: Time,
     to: LpId,
     at: Time,
     event: &impl std::fmt::Debug,
-) -> Box<Fault> {
-    Box::new(Fault { kind, from, now, to, at, event: format!("{event:?}") })
+) -> Box<RuleError> {
+    Box::new(RuleError { kind, from, now, to, at, event: format!("{event:?}") })
 }

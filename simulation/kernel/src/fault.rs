@@ -7,7 +7,7 @@ use crate::{LpId, Time};
 /// The rule that a send broke.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum FaultKind {
+pub enum RuleErrorKind {
     /// The event was to happen before now.
     #[error("is in its past")]
     Past,
@@ -38,9 +38,9 @@ pub enum FaultKind {
 /// A send that broke a rule; the run ends with it.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{from} at {now} sent {event} to {to} for {at}, which {kind}")]
-pub struct Fault {
+pub struct RuleError {
     /// The rule that the send broke.
-    pub kind: FaultKind,
+    pub kind: RuleErrorKind,
     /// The LP that sent.
     pub from: LpId,
     /// The simulated time of the event in which it sent; zero in `init`.
@@ -53,4 +53,4 @@ pub struct Fault {
     pub event: String,
 }
 
-crate::debug_tells!(Fault);
+crate::debug_tells!(RuleError);

@@ -33,8 +33,8 @@ use meter::Meter;
 pub use meter::{Clock, Cost};
 use warp::Cancelled;
 pub use warp::{
-    Bounds, Cancellation, Depths, Optimism, Rollbacks, Saving, Times, Trouble, TroubleKind, Turn as WarpTurn,
-    Wants, Warp,
+    Bounds, Cancellation, Depths, EventError, EventErrorKind, Optimism, Rollbacks, Saving, Times,
+    Turn as WarpTurn, Wants, Warp,
 };
 pub use watch::CommitObserver;
 use watch::Watch;
@@ -45,8 +45,8 @@ use crate::waiting::Waiting;
 use crate::withdrawn::Sets;
 use crate::world::Lp;
 use crate::{
-    AtWork, BucketQueue, ChannelTable, Digest, Event, EventQueue, Fault, FaultKind, LpId, Model, Outbox,
-    Partition, Past, Time, ask, catch,
+    AtWork, BucketQueue, ChannelTable, Digest, Event, EventQueue, LpId, Model, Outbox, Partition, Past,
+    RuleError, RuleErrorKind, Time, ask, catch,
 };
 
 /// What [`Federate::advance`] or [`Federate::step`] did.
@@ -83,9 +83,9 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     apart: Time,
     /// Events in the queue that were taken back.
     cancelled: Cancelled<M::Event>,
-    fault: Option<Box<Fault>>,
+    fault: Option<Box<RuleError>>,
     /// The model's panic.
-    panicked: Option<Box<Trouble>>,
+    panicked: Option<Box<EventError>>,
     /// A panic has passed by while the model was at work: it is the model's. A cell, as all else is borrowed
     /// by then.
     struck: Cell<bool>,
@@ -171,7 +171,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// The rule that the model broke, if it did; the federate does nothing any more.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&RuleError> {
         self.fault.as_deref()
     }
 
@@ -191,16 +191,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// Holds whatever its LPs send from now on against `channels`, those of its model: what they exclude is a [`Fault`]. Costs
+    /// Holds whatever its LPs send from now on against `channels`, those of its model: what they exclude is a [`RuleError`]. Costs
     /// nothing where there are none.
     pub fn set_channels(&mut self, channels: Option<Arc<ChannelTable>>) {
         self.rules.set_channels(channels);
     }
 
     /// The fault of an LP that sent `event` at `now` along a channel that does not allow it.
-    fn stray(&self, now: Time, event: &Event<M::Event>) -> Fault {
-        Fault {
-            kind: FaultKind::Channel,
+    fn stray(&self, now: Time, event: &Event<M::Event>) -> RuleError {
+        RuleError {
+            kind: RuleErrorKind::Channel,
             from: self.origin(event),
             now,
             to: event.to(),

@@ -42,10 +42,10 @@ pub use beginnings::Beginnings;
 pub use context::{Context, Draw, Kept};
 pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};
-pub use fault::{Fault, FaultKind};
+pub use fault::{RuleError, RuleErrorKind};
 pub use federate::{
-    Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, Federate, Finished, Optimism, Progress,
-    Rollbacks, Saving, Settings, Times, Trouble, TroubleKind, Wants, Warp, WarpTurn,
+    Bounds, Cancellation, Clock, CommitObserver, Cost, Depths, EventError, EventErrorKind, Federate,
+    Finished, Optimism, Progress, Rollbacks, Saving, Settings, Times, Wants, Warp, WarpTurn,
 };
 pub use indexed_heap::{IndexedHeap, Slotted};
 pub use migrants::Migrants;
@@ -53,7 +53,7 @@ pub use model::{Channels, LpId, Model, Undo, UndoFn};
 pub use origin::Origin;
 pub use outbox::{Mail, Outbox, Receipt};
 pub use outputs::Outputs;
-pub use panics::{Caught, ModelPanic, PanicNote, ask, catch, note_panic};
+pub use panics::{Caught, PanicError, PanicNote, ask, catch, note_panic};
 pub use part::Part;
 pub use partition::{Partition, PartitionError};
 pub use protocol::{

@@ -119,7 +119,7 @@ pub trait Model: Send + Sync + Sized {
     /// same. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows
     /// are as wide as the channels between federates allow instead of as the least lookahead of all. Under
     /// every protocol, a message that the channels of its sender exclude ends the run with a
-    /// [`Fault`](crate::Fault).
+    /// [`RuleError`](crate::RuleError).
     fn channels(&self, lp: LpId) -> Channels {
         let _ = lp;
         Channels::All
@@ -135,7 +135,7 @@ pub trait Model: Send + Sync + Sized {
     /// The state of `lp` at time zero, and its first events.
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Self::State;
 
-    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a [`Trouble`](crate::Trouble)
+    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a [`EventError`](crate::EventError)
     /// that names the LP, the time and the event, as a broken rule does.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
 

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
 use thiserror::Error;
 
-use crate::{LpId, Time, Trouble, TroubleKind};
+use crate::{EventError, EventErrorKind, LpId, Time};
 
 thread_local! {
     /// Who would catch a panic of this thread.
@@ -66,16 +66,16 @@ pub(crate) enum Asked {
 /// A model that panicked outside of an event.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{}", self.text())]
-pub struct ModelPanic {
+pub struct PanicError {
     /// What it was asked for, such as "`init` of LP 3"; none where it is not known whether that was the model.
     pub asked: Option<String>,
     /// What it said, and where.
     pub note: PanicNote,
 }
 
-crate::debug_tells!(ModelPanic);
+crate::debug_tells!(PanicError);
 
-impl ModelPanic {
+impl PanicError {
     fn text(&self) -> String {
         match &self.asked {
             Some(asked) => format!("the model panicked in {asked}{}", self.note),
@@ -106,14 +106,14 @@ impl Caught {
 
 impl Caught {
     /// What came of it: trouble with an event, or a panic outside of any.
-    pub fn told(self) -> Result<Trouble, ModelPanic> {
+    pub fn told(self) -> Result<EventError, PanicError> {
         let Self { note, asked, .. } = self;
         match asked.map(|asked| *asked) {
             Some(Asked::Event { lp, at, event }) => {
-                Ok(Trouble { kind: TroubleKind::Panic(note), lp, at, event })
+                Ok(EventError { kind: EventErrorKind::Panic(note), lp, at, event })
             }
-            Some(Asked::Call(call)) => Err(ModelPanic { asked: Some(call), note }),
-            None => Err(ModelPanic { asked: None, note }),
+            Some(Asked::Call(call)) => Err(PanicError { asked: Some(call), note }),
+            None => Err(PanicError { asked: None, note }),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::waiting::Waiting;
 use crate::world::Lp;
 use crate::{
-    Event, EventQueue, Fault, Federate, LpId, Model, Outbox, Outputs, Partition, Past, Settings, World,
+    Event, EventQueue, Federate, LpId, Model, Outbox, Outputs, Partition, Past, RuleError, Settings, World,
 };
 
 /// Some federates of a run at a moment when nothing is speculative, as they travel to another process.
@@ -142,7 +142,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         partition: &Partition,
         settings: Settings,
         is_present: impl Fn(u32) -> bool,
-    ) -> Result<Vec<Self>, Fault> {
+    ) -> Result<Vec<Self>, RuleError> {
         let mut outbox = Outbox::new(partition.federates());
         let mut federates: Vec<Self> =
             (0..partition.federates()).map(|id| Self::absent(model, settings, id)).collect();

@@ -28,7 +28,7 @@ impl Time {
     /// The start of every simulation.
     pub const ZERO: Self = Self(0);
     /// "Never": later than every event. A message for this time is refused
-    /// ([`FaultKind::BeyondClock`](crate::FaultKind)).
+    /// ([`RuleErrorKind::BeyondClock`](crate::RuleErrorKind)).
     pub const MAX: Self = Self(u64::MAX);
 
     /// The shortest span: a nanosecond, or a picosecond.

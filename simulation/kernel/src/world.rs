@@ -14,7 +14,8 @@ use crate::context::{LpCore, Rules};
 use crate::waiting::Waiting;
 use crate::withdrawn::Withdrawn;
 use crate::{
-    Context, Digest, Event, EventQueue, Fault, Federate, LpId, Model, Origin, Partition, Settings, Time, ask,
+    Context, Digest, Event, EventQueue, Federate, LpId, Model, Origin, Partition, RuleError, Settings, Time,
+    ask,
 };
 
 /// A run never sends so many messages from one place: half of the 48-bit numbers that the order of events has
@@ -38,7 +39,7 @@ impl<S> Lp<S> {
         lp: LpId,
         withdrawn: Option<&mut Withdrawn>,
         sent: &mut Vec<Event<M::Event>>,
-        fault: &mut Option<Box<Fault>>,
+        fault: &mut Option<Box<RuleError>>,
     ) -> Self {
         let mut cx = Context::new(model, rules, lp, LpCore::default(), withdrawn, sent, fault);
         let state = ask(|| format!("`init` of {lp}"), || model.init(lp, &mut cx));

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use paceline_kernel::Time;
-use paceline_processes::{Activity, Failure, Process};
+use paceline_processes::{Activity, Process, RequestError};
 
 /// The open receives of a process on its mailbox, in the order in which they were begun.
 pub(crate) struct Inbox<P: 'static> {
@@ -37,7 +37,7 @@ impl<P: Send + 'static> Inbox<P> {
     pub(crate) async fn next(&mut self, cx: &Process<P>, until: Time) -> Option<P> {
         loop {
             let outcome = self.front().wait_within(cx, until.saturating_sub(cx.now())).await;
-            if matches!(outcome, Err(Failure::TimedOut)) {
+            if matches!(outcome, Err(RequestError::TimedOut)) {
                 return None;
             }
             self.renew(cx);

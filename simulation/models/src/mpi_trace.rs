@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
-use paceline_processes::{Failure, Mailbox, Process, Simulation};
+use paceline_processes::{Mailbox, Process, RequestError, Simulation};
 
 pub use reader::{TraceError, text_of};
 
@@ -194,7 +194,7 @@ pub struct RankFailure {
     /// What failed; `None` for the wait for open requests at the end.
     pub action: Option<Action>,
     /// What kept the action from being done.
-    pub failure: Failure,
+    pub failure: RequestError,
 }
 
 impl fmt::Display for RankFailure {
@@ -236,7 +236,8 @@ impl Outcome {
     /// The first rank whose action failed, if one did. Then no time of this run is one of the program.
     pub fn failure(&self) -> Option<&RankFailure> {
         // Others fail at the same time because that one has given up.
-        let cause = |failed: &&RankFailure| (failed.time, failed.failure == Failure::GivenUp, failed.rank);
+        let cause =
+            |failed: &&RankFailure| (failed.time, failed.failure == RequestError::GivenUp, failed.rank);
         self.failures.iter().filter_map(OnceLock::get).min_by_key(cause)
     }
 }

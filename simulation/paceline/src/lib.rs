@@ -21,7 +21,7 @@
 //!   Where two runs differ, the model looked at something it should not: [`determinism::compare`] says where.
 //! - A run can be written down while it goes on ([`Simulation::checkpoint`]) and resumed later
 //!   ([`Simulation::resume`]), if the model's state, event and output can be serialized with serde.
-//! - A send that breaks a rule ends the run with [`RunError::Fault`], which names the LP, both times and the event.
+//! - A send that breaks a rule ends the run with [`RunError::Rule`], which names the LP, both times and the event.
 //!
 //! # The life of a run
 //!
@@ -198,7 +198,7 @@ pub mod net {
 pub use paceline_engine::JsonFederate;
 #[doc(inline)]
 pub use paceline_engine::{
-    Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, Failure, HandOver, IfLate,
+    Balancing, CheckpointError, CheckpointFile, Checkpoints, Door, EndedBy, FederateError, HandOver, IfLate,
     Lateness, MOST_THREADS, Monitor, Observer, Optimistic, Outside, OutsideError, OutsideErrorKind,
     OutsideFederate, OutsideLps, Pause, Permit, Protocol, Reached, Record, RecordKind, Report, Run, RunError,
     SendError, Sender, Sent, Simulation, Speculation, Standing, Stepped, ThreadFederate, ThreadsError,
@@ -207,9 +207,9 @@ pub use paceline_engine::{
 #[doc(inline)]
 pub use paceline_kernel::{
     Balance, Bits, Bounds, BucketQueue, Cancellation, Channels, Context, Depths, Digest, Draw, Effort, Event,
-    EventId, Fault, FaultKind, Federate, GvtKind, Kept, LinkError, LpId, Mail, Model, ModelPanic, Optimism,
-    Origin, Outbox, PanicNote, Partition, PartitionError, Rng, Rollbacks, Saving, TieBreak, Time, TimeError,
-    Trouble, TroubleKind, Undo, UndoFn, Warp, WarpTurn, World,
+    EventError, EventErrorKind, EventId, Federate, GvtKind, Kept, LinkError, LpId, Mail, Model, Optimism,
+    Origin, Outbox, PanicError, PanicNote, Partition, PartitionError, Rng, Rollbacks, RuleError,
+    RuleErrorKind, Saving, TieBreak, Time, TimeError, Undo, UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -217,8 +217,8 @@ pub use paceline_kernel::{
 /// [`Protocol`] in here is the choice of protocol; where the marker trait is meant, write `Sync`.
 pub mod prelude {
     pub use crate::{
-        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Fault, FaultKind,
-        Kept, LpId, Model, Monitor, Observer, Partition, Protocol, Reached, Report, Rng, Run, RunError,
-        Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
+        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Kept, LpId, Model,
+        Monitor, Observer, Partition, Protocol, Reached, Report, Rng, RuleError, RuleErrorKind, Run,
+        RunError, Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
     };
 }

@@ -2,7 +2,7 @@
 //! Python as well.
 use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
-use paceline_processes::{Failure, Process, RunError, Semaphore, Simulation};
+use paceline_processes::{Process, RequestError, RunError, Semaphore, Simulation};
 
 async fn car(cx: Process<()>, name: String, station: Semaphore, drives: Time, charges: Time) {
     cx.sleep(drives).await;
@@ -14,7 +14,7 @@ async fn car(cx: Process<()>, name: String, station: Semaphore, drives: Time, ch
     station.release(&cx);
 }
 
-async fn world(cx: Process<()>) -> Result<(), Failure> {
+async fn world(cx: Process<()>) -> Result<(), RequestError> {
     let station = cx.semaphore(2);
     for number in 0..4 {
         let (name, drives) = (format!("car {number}"), Time::secs(2 * number));

@@ -8,7 +8,7 @@ use std::fmt;
 use paceline_kernel::Time;
 
 use crate::Process;
-use crate::core::{Answer, Failure, ProcessId, Request};
+use crate::core::{Answer, ProcessId, Request, RequestError};
 use crate::desk::{ask, tell_if_there};
 
 /// A message being sent or received, or a computation, that a process has begun. Dropped by that process before it is
@@ -56,41 +56,41 @@ impl<P: Send + 'static> Activity<P> {
     }
 
     /// Waits until it is over: the message, where one was received.
-    pub async fn wait(&mut self, cx: &Process<P>) -> Result<Option<P>, Failure> {
+    pub async fn wait(&mut self, cx: &Process<P>) -> Result<Option<P>, RequestError> {
         self.wait_for(cx, None).await
     }
 
     /// Waits until it is over, at most this long; after that it proceeds alone.
-    pub async fn wait_within(&mut self, cx: &Process<P>, limit: Time) -> Result<Option<P>, Failure> {
+    pub async fn wait_within(&mut self, cx: &Process<P>, limit: Time) -> Result<Option<P>, RequestError> {
         self.wait_for(cx, Some(limit)).await
     }
 
-    async fn wait_for(&mut self, cx: &Process<P>, limit: Option<Time>) -> Result<Option<P>, Failure> {
+    async fn wait_for(&mut self, cx: &Process<P>, limit: Option<Time>) -> Result<Option<P>, RequestError> {
         if self.over.is_none() {
             if !self.held || self.owner != cx.id() {
-                return Err(Failure::Unknown);
+                return Err(RequestError::Unknown);
             }
             let activity = self.number;
             let answer = ask::<P, _>(cx.id(), || Request::Await { activity, limit }).await;
-            if matches!(answer, Answer::Failed(Failure::TimedOut)) {
-                return Err(Failure::TimedOut);
+            if matches!(answer, Answer::Failed(RequestError::TimedOut)) {
+                return Err(RequestError::TimedOut);
             }
             (self.over, self.held) = (Some(answer), false);
         }
         self.outcome()
     }
 
-    fn outcome(&mut self) -> Result<Option<P>, Failure> {
+    fn outcome(&mut self) -> Result<Option<P>, RequestError> {
         match self.over.take() {
             Some(Answer::Message(payload)) => Ok(Some(payload)),
             Some(Answer::Failed(failure)) => Err(failure),
             Some(_) => Ok(None),
-            None => Err(Failure::Unknown),
+            None => Err(RequestError::Unknown),
         }
     }
 
     /// Waits until one of `activities` is over, and says which: its [`Activity::wait`] gives the outcome at once.
-    pub async fn wait_any(cx: &Process<P>, activities: &mut [&mut Self]) -> Result<usize, Failure> {
+    pub async fn wait_any(cx: &Process<P>, activities: &mut [&mut Self]) -> Result<usize, RequestError> {
         Self::first(cx, activities, None).await
     }
 
@@ -99,7 +99,7 @@ impl<P: Send + 'static> Activity<P> {
         cx: &Process<P>,
         activities: &mut [&mut Self],
         limit: Time,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, RequestError> {
         Self::first(cx, activities, Some(limit)).await
     }
 
@@ -107,7 +107,7 @@ impl<P: Send + 'static> Activity<P> {
         cx: &Process<P>,
         activities: &mut [&mut Self],
         limit: Option<Time>,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, RequestError> {
         if let Some(over) = activities.iter().position(|activity| activity.over.is_some()) {
             return Ok(over);
         }
@@ -123,13 +123,13 @@ impl<P: Send + 'static> Activity<P> {
     }
 
     /// Waits until all of `activities` are over; their [`Activity::wait`] gives the outcomes at once.
-    pub async fn wait_all(cx: &Process<P>, activities: &mut [&mut Self]) -> Result<(), Failure> {
+    pub async fn wait_all(cx: &Process<P>, activities: &mut [&mut Self]) -> Result<(), RequestError> {
         let mut open: Vec<&mut &mut Self> =
             activities.iter_mut().filter(|activity| activity.over.is_none()).collect();
         let numbers = {
             let same = |activity: &&mut &mut Self| activity.owner == cx.id();
             if !open.iter().all(same) {
-                return Err(Failure::Unknown);
+                return Err(RequestError::Unknown);
             }
             open.iter().map(|activity| activity.number).collect()
         };
@@ -145,10 +145,10 @@ impl<P: Send + 'static> Activity<P> {
         }
     }
 
-    fn numbers(cx: &Process<P>, activities: &[&mut Self]) -> Result<Vec<u32>, Failure> {
+    fn numbers(cx: &Process<P>, activities: &[&mut Self]) -> Result<Vec<u32>, RequestError> {
         let number = |activity: &&mut Self| {
             let is_held = activity.held && activity.owner == cx.id();
-            is_held.then_some(activity.number).ok_or(Failure::Unknown)
+            is_held.then_some(activity.number).ok_or(RequestError::Unknown)
         };
         activities.iter().map(number).collect()
     }

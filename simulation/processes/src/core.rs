@@ -56,7 +56,7 @@ pub use numbered::Numbered;
 pub use parcels::{Leaving, Parcel};
 pub use part::Reach;
 pub use profiles::Profiles;
-pub use request::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
+pub use request::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
 pub use rounds::{Decider, How, KINDS, RoundCounts, Rounds};
 pub use stuck::Stuck;
 
@@ -338,7 +338,7 @@ impl<P, N: Network> Core<P, N> {
                     self.counts.messages += 1;
                     (Answer::Done, Answer::Message(payload))
                 }
-                _ => (Answer::Failed(Failure::LinkOff), Answer::Failed(Failure::LinkOff)),
+                _ => (Answer::Failed(RequestError::LinkOff), Answer::Failed(RequestError::LinkOff)),
             };
             self.tell(comm.sender, sent);
             self.tell(comm.receiver, received);

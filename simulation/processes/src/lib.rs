@@ -45,7 +45,7 @@ mod sync;
 mod task;
 mod watchdog;
 
-pub use core::{Counts, Failure, Mailbox, ProcessId, Reach, RoundCounts, Rounds, Stuck};
+pub use core::{Counts, Mailbox, ProcessId, Reach, RequestError, RoundCounts, Rounds, Stuck};
 
 pub use activity::Activity;
 pub use context::ContextKind;

@@ -10,7 +10,7 @@ use paceline_kernel::{Rng, Time};
 use paceline_network::HostId;
 
 use crate::activity::Activity;
-use crate::core::{Answer, Failure, Mailbox, ObjectId, ObjectKind, ProcessId, Request};
+use crate::core::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
 use crate::desk::{self, Body, Desk, Spawned};
 use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
 
@@ -94,14 +94,14 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::Record(number));
     }
 
-    async fn done(&self, request: impl FnOnce() -> Request<P>) -> Result<(), Failure> {
+    async fn done(&self, request: impl FnOnce() -> Request<P>) -> Result<(), RequestError> {
         match desk::ask(self.id(), request).await {
             Answer::Failed(failure) => Err(failure),
             _ => Ok(()),
         }
     }
 
-    async fn message(&self, request: impl FnOnce() -> Request<P>) -> Result<P, Failure> {
+    async fn message(&self, request: impl FnOnce() -> Request<P>) -> Result<P, RequestError> {
         match desk::ask(self.id(), request).await {
             Answer::Message(payload) => Ok(payload),
             Answer::Failed(failure) => Err(failure),
@@ -150,13 +150,13 @@ impl<P: Send + 'static> Process<P> {
     }
 
     /// Computes this many flops, which others on the host compute beside.
-    pub async fn compute(&self, flops: f64) -> Result<(), Failure> {
+    pub async fn compute(&self, flops: f64) -> Result<(), RequestError> {
         let flops = amount(flops);
         self.done(|| Request::Compute(flops)).await
     }
 
     /// Sends a message of this many bytes and waits until it has arrived.
-    pub async fn send(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) -> Result<(), Failure> {
+    pub async fn send(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) -> Result<(), RequestError> {
         let (to, bytes) = (to.into(), amount(bytes));
         self.done(move || Request::Send { to, payload, bytes, limit: None }).await
     }
@@ -168,7 +168,7 @@ impl<P: Send + 'static> Process<P> {
         payload: P,
         bytes: f64,
         limit: Time,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let (to, bytes) = (to.into(), amount(bytes));
         self.done(move || Request::Send { to, payload, bytes, limit: Some(limit) }).await
     }
@@ -180,13 +180,13 @@ impl<P: Send + 'static> Process<P> {
     }
 
     /// Waits for a message.
-    pub async fn receive(&self, from: impl Into<Mailbox>) -> Result<P, Failure> {
+    pub async fn receive(&self, from: impl Into<Mailbox>) -> Result<P, RequestError> {
         let from = from.into();
         self.message(move || Request::Receive { from, limit: None }).await
     }
 
     /// Waits for a message, and gives up after `limit`.
-    pub async fn receive_within(&self, from: impl Into<Mailbox>, limit: Time) -> Result<P, Failure> {
+    pub async fn receive_within(&self, from: impl Into<Mailbox>, limit: Time) -> Result<P, RequestError> {
         let from = from.into();
         self.message(move || Request::Receive { from, limit: Some(limit) }).await
     }
@@ -225,7 +225,7 @@ impl<P: Send + 'static> Process<P> {
         name: &str,
         host: HostId,
         body: impl FnOnce(Self) -> F + Send + 'static,
-    ) -> Result<ProcessId, Failure>
+    ) -> Result<ProcessId, RequestError>
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -239,12 +239,12 @@ impl<P: Send + 'static> Process<P> {
     }
 
     /// Waits until another process has ended.
-    pub async fn join(&self, process: ProcessId) -> Result<(), Failure> {
+    pub async fn join(&self, process: ProcessId) -> Result<(), RequestError> {
         self.done(move || Request::Join { process, limit: None }).await
     }
 
     /// Waits until another process has ended, and gives up after `limit`.
-    pub async fn join_within(&self, process: ProcessId, limit: Time) -> Result<(), Failure> {
+    pub async fn join_within(&self, process: ProcessId, limit: Time) -> Result<(), RequestError> {
         self.done(move || Request::Join { process, limit: Some(limit) }).await
     }
 

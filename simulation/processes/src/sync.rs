@@ -5,7 +5,7 @@
 use paceline_kernel::Time;
 
 use crate::Process;
-use crate::core::{Answer, Failure, ObjectId, Request};
+use crate::core::{Answer, ObjectId, Request, RequestError};
 use crate::desk::{ask, tell, tell_if_there};
 
 /// A number of permits.
@@ -36,7 +36,7 @@ pub struct Semaphore(pub(crate) ObjectId);
 
 impl Semaphore {
     /// Waits for a permit.
-    pub async fn acquire<P: Send + 'static>(&self, cx: &Process<P>) -> Result<(), Failure> {
+    pub async fn acquire<P: Send + 'static>(&self, cx: &Process<P>) -> Result<(), RequestError> {
         truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: None }).await).map(drop)
     }
 
@@ -45,10 +45,10 @@ impl Semaphore {
         &self,
         cx: &Process<P>,
         limit: Time,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         match truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: Some(limit) }).await)? {
             true => Ok(()),
-            false => Err(Failure::TimedOut),
+            false => Err(RequestError::TimedOut),
         }
     }
 
@@ -74,7 +74,7 @@ impl Mutex {
     pub async fn lock<'c, P: Send + 'static>(
         &self,
         cx: &'c Process<P>,
-    ) -> Result<MutexGuard<'c, P>, Failure> {
+    ) -> Result<MutexGuard<'c, P>, RequestError> {
         truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: None }).await)?;
         Ok(MutexGuard { mutex: *self, cx })
     }
@@ -99,7 +99,7 @@ pub struct Condition(pub(crate) ObjectId);
 
 impl Condition {
     /// Releases the lock, waits for a notification, and takes the lock again.
-    pub async fn wait<P: Send + 'static>(&self, held: &mut MutexGuard<'_, P>) -> Result<(), Failure> {
+    pub async fn wait<P: Send + 'static>(&self, held: &mut MutexGuard<'_, P>) -> Result<(), RequestError> {
         self.wait_for(held, None).await
     }
 
@@ -108,7 +108,7 @@ impl Condition {
         &self,
         held: &mut MutexGuard<'_, P>,
         limit: Time,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         self.wait_for(held, Some(limit)).await
     }
 
@@ -116,7 +116,7 @@ impl Condition {
         &self,
         held: &mut MutexGuard<'_, P>,
         limit: Option<Time>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let request = Request::ConditionWait { condition: self.0, mutex: held.mutex.0, limit };
         truth(ask::<P, _>(held.cx.id(), || request).await).map(drop)
     }
@@ -138,7 +138,7 @@ pub struct Barrier(pub(crate) ObjectId);
 
 impl Barrier {
     /// Waits for the others. Says whether this was the last.
-    pub async fn wait<P: Send + 'static>(&self, cx: &Process<P>) -> Result<bool, Failure> {
+    pub async fn wait<P: Send + 'static>(&self, cx: &Process<P>) -> Result<bool, RequestError> {
         truth(ask::<P, _>(cx.id(), || Request::BarrierWait(self.0)).await)
     }
 }
@@ -154,17 +154,21 @@ impl Queue {
     }
 
     /// Waits for something to take out.
-    pub async fn get<P: Send + 'static>(&self, cx: &Process<P>) -> Result<P, Failure> {
+    pub async fn get<P: Send + 'static>(&self, cx: &Process<P>) -> Result<P, RequestError> {
         item(ask::<P, _>(cx.id(), || Request::Get { queue: self.0, limit: None }).await)
     }
 
     /// Waits for something to take out, at most so long.
-    pub async fn get_within<P: Send + 'static>(&self, cx: &Process<P>, limit: Time) -> Result<P, Failure> {
+    pub async fn get_within<P: Send + 'static>(
+        &self,
+        cx: &Process<P>,
+        limit: Time,
+    ) -> Result<P, RequestError> {
         item(ask::<P, _>(cx.id(), || Request::Get { queue: self.0, limit: Some(limit) }).await)
     }
 }
 
-fn item<P>(answer: Answer<P>) -> Result<P, Failure> {
+fn item<P>(answer: Answer<P>) -> Result<P, RequestError> {
     match answer {
         Answer::Message(item) => Ok(item),
         Answer::Failed(failure) => Err(failure),
@@ -172,7 +176,7 @@ fn item<P>(answer: Answer<P>) -> Result<P, Failure> {
     }
 }
 
-fn truth<P>(answer: Answer<P>) -> Result<bool, Failure> {
+fn truth<P>(answer: Answer<P>) -> Result<bool, RequestError> {
     match answer {
         Answer::Truth(truth) => Ok(truth),
         Answer::Failed(failure) => Err(failure),

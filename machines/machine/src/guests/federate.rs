@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paceline_kernel::{
-    Channels, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Trouble, Warp,
+    Channels, EventError, Federate, LpId, Model, Optimism, Partition, Saving, Settings, Time, Warp,
 };
 
 use conservative::Conservative;
@@ -179,7 +179,7 @@ impl<M: Model + 'static> FederateProgram<M> {
     }
 
     /// What went wrong, if anything did.
-    fn trouble(&self) -> Option<Trouble> {
+    fn trouble(&self) -> Option<EventError> {
         match &self.driver {
             Driver::Conservative(conservative) => conservative.federate.trouble(),
             Driver::Optimistic(optimistic) => optimistic.trouble.as_deref().cloned(),

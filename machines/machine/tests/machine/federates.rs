@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use paceline_engine::Simulation;
 use paceline_kernel::{
-    Context, FaultKind, LpId, Model, Optimism, Partition, Rng, Saving, Settings, TieBreak, Time, TroubleKind,
+    Context, EventErrorKind, LpId, Model, Optimism, Partition, Rng, RuleErrorKind, Saving, Settings,
+    TieBreak, Time,
 };
 use paceline_machine::guests::federate::{
     FederatesError, GuestSettings, Outcome, OutcomeError, Protocol, Reduction, Reported, collect, federates,
@@ -172,10 +173,10 @@ fn a_model_that_breaks_a_rule_ends_the_run_with_what_it_did() {
             let spec = machine(&Arc::new(Breaks), Partition::runs(4, 4), guests, 1, &["credit"]);
             let ran = run(spec).unwrap_or_else(|error| panic!("all stop: {error}"));
             let error = collect::<Breaks>(ran.programs).expect_err("it broke a rule");
-            let OutcomeError::Trouble(trouble) = error else { panic!("{error}") };
-            let TroubleKind::Fault(fault) = trouble.kind else { panic!("{trouble}") };
+            let OutcomeError::Event(trouble) = error else { panic!("{error}") };
+            let EventErrorKind::Rule(fault) = trouble.kind else { panic!("{trouble}") };
             assert_eq!((fault.from, fault.now), (LpId(2), Time::secs(9)), "{sync:?}, {reduction:?}");
-            assert!(matches!(fault.kind, FaultKind::Lookahead { .. }), "{fault}");
+            assert!(matches!(fault.kind, RuleErrorKind::Lookahead { .. }), "{fault}");
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use paceline_engine::MOST_THREADS;
 
 use crate::duration;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::log::ONE_PROCESS;
 
 /// Bytes of a secret that is made for one run.
@@ -97,29 +97,29 @@ pub struct TogetherArguments {
 
 impl TogetherArguments {
     /// The hosts in the file, if there is one.
-    pub fn hosts(&self) -> Result<Vec<Host>, Failure> {
+    pub fn hosts(&self) -> Result<Vec<Host>, CommandError> {
         let Some(path) = &self.hosts else { return Ok(Vec::new()) };
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Option(format!("--hosts {}: {error}", path.display())))?;
+            .map_err(|error| CommandError::Option(format!("--hosts {}: {error}", path.display())))?;
         let lines = (1..).zip(text.lines());
         let lines = lines.map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
         lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| host(path, number, line)).collect()
     }
 
     /// Refuses several processes of the operating system for models of simulated processes.
-    pub fn refuse_for_actors(&self) -> Result<(), Failure> {
+    pub fn refuse_for_actors(&self) -> Result<(), CommandError> {
         if self.processes.unwrap_or(1) > 1 || self.hosts.is_some() {
             let problem = "--processes and --hosts: a model of simulated processes runs in one process; \
                            allowed: models of LPs";
-            return Err(Failure::Option(problem.to_owned()));
+            return Err(CommandError::Option(problem.to_owned()));
         }
         Ok(())
     }
 
     /// A log is of the events of one process.
-    pub fn refuse_with_log(&self) -> Result<(), Failure> {
+    pub fn refuse_with_log(&self) -> Result<(), CommandError> {
         if self.processes.unwrap_or(1) > 1 || self.hosts.is_some() {
-            return Err(Failure::Option(ONE_PROCESS.into()));
+            return Err(CommandError::Option(ONE_PROCESS.into()));
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl TogetherArguments {
     }
 
     /// What stands in the file, or words for this run alone.
-    pub fn secret_words(&self) -> Result<Vec<u8>, Failure> {
+    pub fn secret_words(&self) -> Result<Vec<u8>, CommandError> {
         match &self.secret {
             Some(path) => read_secret(path),
             None => random_words(),
@@ -138,7 +138,7 @@ impl TogetherArguments {
     }
 }
 
-fn host(path: &std::path::Path, number: usize, line: &str) -> Result<Host, Failure> {
+fn host(path: &std::path::Path, number: usize, line: &str) -> Result<Host, CommandError> {
     let mut words = line.split_whitespace();
     let (name, count, rest) = (words.next(), words.next(), words.next());
     let processes =
@@ -147,7 +147,7 @@ fn host(path: &std::path::Path, number: usize, line: &str) -> Result<Host, Failu
         (Some(name), Some(processes), None) if !name.starts_with('-') => {
             Ok(Host { name: name.to_owned(), processes })
         }
-        _ => Err(Failure::Option(format!(
+        _ => Err(CommandError::Option(format!(
             "{}:{number}: {line:?}; allowed: a host and, unless it is 1, a number of processes up to 1024",
             path.display()
         ))),
@@ -155,18 +155,18 @@ fn host(path: &std::path::Path, number: usize, line: &str) -> Result<Host, Failu
 }
 
 /// Checks that nobody else can read the file, and reads it.
-fn read_secret(path: &std::path::Path) -> Result<Vec<u8>, Failure> {
-    let refuse = |error: &dyn std::fmt::Display| Failure::Option(format!("--secret {error}"));
+fn read_secret(path: &std::path::Path) -> Result<Vec<u8>, CommandError> {
+    let refuse = |error: &dyn std::fmt::Display| CommandError::Option(format!("--secret {error}"));
     paceline_transport::Secret::from_file(path).map_err(|error| refuse(&error))?;
     let words = std::fs::read(path).map_err(|error| refuse(&format!("{}: {error}", path.display())))?;
     Ok(words.trim_ascii().to_vec())
 }
 
 /// Random bytes as text, which white space at its ends does not change.
-fn random_words() -> Result<Vec<u8>, Failure> {
+fn random_words() -> Result<Vec<u8>, CommandError> {
     let mut bytes = [0; SECRET_BYTES];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|error| Failure::Together(format!("the system gives no random bytes: {error}")))?;
+    read.map_err(|error| CommandError::Together(format!("the system gives no random bytes: {error}")))?;
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     Ok(digits.map(|digit| b"0123456789abcdef"[usize::from(digit)]).collect())
 }
@@ -197,13 +197,13 @@ pub struct JoinArguments {
 
 impl JoinArguments {
     /// What stands in the file or comes by standard input.
-    pub fn secret_words(&self) -> Result<Vec<u8>, Failure> {
+    pub fn secret_words(&self) -> Result<Vec<u8>, CommandError> {
         if self.secret.as_os_str() != "-" {
             return read_secret(&self.secret);
         }
         let mut words = Vec::new();
         let read = std::io::stdin().take(1 << 12).read_to_end(&mut words);
-        read.map_err(|error| Failure::Option(format!("--secret -: {error}")))?;
+        read.map_err(|error| CommandError::Option(format!("--secret -: {error}")))?;
         Ok(words.trim_ascii().to_vec())
     }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use paceline_kernel::Time;
 use paceline_processes::{ProcessId, RoundRecord};
 use paceline_report::perfetto::TRACED;
@@ -25,7 +25,7 @@ struct Written {
 
 impl Trace {
     /// Makes the file, before a long run and not after it.
-    pub fn open(path: &Path, run: &str) -> Result<Self, Failure> {
+    pub fn open(path: &Path, run: &str) -> Result<Self, CommandError> {
         let file = Some(ProcessTrace::create(path, run)?);
         Ok(Self(Arc::new(Mutex::new(Written { file, time: Time::ZERO }))))
     }
@@ -38,7 +38,7 @@ impl Trace {
 
     /// Writes what is left, of a run that has ended at `end`, or with its last round where that is not known; or says what went
     /// wrong since the file was made.
-    pub fn finish(&self, end: Option<Time>) -> Result<(), Failure> {
+    pub fn finish(&self, end: Option<Time>) -> Result<(), CommandError> {
         self.with(|Written { file, time }| {
             Ok(file.take().map_or(Ok(()), |file| file.finish(end.unwrap_or(*time)))?)
         })

@@ -6,7 +6,7 @@ use paceline_results::ResultFile;
 
 use super::finished;
 use super::loaded::{self, Loaded};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::process_model::Watch;
 use crate::program::Program;
@@ -18,7 +18,7 @@ use crate::summary::Outcome;
 pub struct OfProcesses<'p>(pub &'p Program);
 
 impl Replicas for OfProcesses<'_> {
-    fn subject(&self, source: &Source) -> Result<Series, Failure> {
+    fn subject(&self, source: &Source) -> Result<Series, CommandError> {
         let Loaded { kind, settings, provenance, .. } = loaded::read(self.0, source)?;
         Ok(Series {
             model: kind.name,
@@ -43,7 +43,7 @@ struct OneOf {
 }
 
 impl Replica for OneOf {
-    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), Failure> {
+    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), CommandError> {
         let loaded = loaded::read(&self.program, source)?;
         let watch = Watch { control: self.control.clone(), trace: None };
         let ran = loaded.model.run(&loaded.settings, &watch)?;

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::summary::Outcome;
 
 /// What came of a replication.
 #[derive(Debug)]
 pub enum Fate {
     /// It has ended, maybe interrupted; with the reason why its files could not be written, if they could not.
-    Ended(Box<Outcome>, Option<Failure>),
+    Ended(Box<Outcome>, Option<CommandError>),
     /// It has failed.
-    Failed(Failure),
+    Failed(CommandError),
     /// All were asked to end before it began.
     NotBegun,
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::fate::Fate;
 use super::plan::Plan;
 use super::together::{OfRun, Quantity, quantities};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::output::Output;
 use crate::summary::Outcome;
 use crate::text::name_and_unit;
@@ -126,7 +126,7 @@ impl<'p> Replicated<'p> {
     }
 
     /// Writes what all say together into the output folder, and gives back which files that are.
-    pub fn write(&self, mut output: Output) -> Result<Vec<PathBuf>, Failure> {
+    pub fn write(&self, mut output: Output) -> Result<Vec<PathBuf>, CommandError> {
         const ROWS: &str = "replications.csv";
         output.write_summary(&self.results(), [ROWS.to_owned()]);
         output.write(ROWS, |file| self.write_rows(file));
@@ -223,7 +223,7 @@ impl<'p> Replicated<'p> {
     }
 
     /// Those that have failed: their seeds, and why.
-    pub fn into_failures(self) -> Vec<(u64, Failure)> {
+    pub fn into_failures(self) -> Vec<(u64, CommandError)> {
         let seeds = (0..self.plan.replications).map(|number| self.plan.seed(number));
         let failed = |(seed, fate)| match fate {
             Fate::Failed(failure) | Fate::Ended(_, Some(failure)) => Some((seed, failure)),

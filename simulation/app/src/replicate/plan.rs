@@ -8,7 +8,7 @@ use paceline_kernel::Time;
 use paceline_scenario::ScenarioError;
 
 use super::{Replicas, ReplicateArguments, Series};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::output::Identity;
 use crate::provenance::Provenance;
@@ -49,13 +49,13 @@ impl Plan {
         replicas: &dyn Replicas,
         mut source: Source,
         arguments: &ReplicateArguments,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let replications = arguments.replications;
         let Series { model, first_seed, until, provenance, is_sequential, units } =
             replicas.subject(&source)?;
         let keys = Keys::read(&source)?;
         if first_seed > LAST_SEED - u64::from(replications - 1) {
-            return Err(Failure::Option(format!(
+            return Err(CommandError::Option(format!(
                 "--replications {replications}: the seeds from {first_seed} on would go beyond {LAST_SEED}"
             )));
         }
@@ -63,7 +63,7 @@ impl Plan {
         let threads = if is_sequential { Some(1) } else { keys.threads };
         let (at_once, threads) = share(cores, replications, arguments.at_once, threads, keys.pin);
         if keys.pin && at_once > 1 {
-            return Err(Failure::Option(format!(
+            return Err(CommandError::Option(format!(
                 "--at-once {at_once}: with run.pin all replications would be on the same cores; \
                  allowed: --at-once 1, or run.pin=false"
             )));

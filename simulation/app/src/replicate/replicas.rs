@@ -6,7 +6,7 @@ use paceline_engine::{Monitor, Protocol};
 use paceline_kernel::{LpId, Time};
 use paceline_results::ResultFile;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::provenance::Provenance;
@@ -33,7 +33,7 @@ pub struct Series {
 /// Models that can be replicated.
 pub trait Replicas: Sync {
     /// Reads a scenario to its last key.
-    fn subject(&self, source: &Source) -> Result<Series, Failure>;
+    fn subject(&self, source: &Source) -> Result<Series, CommandError>;
 
     /// A replication, before it runs.
     fn replica(&self) -> Box<dyn Replica>;
@@ -42,7 +42,7 @@ pub trait Replicas: Sync {
 /// A replication.
 pub trait Replica: Debug + Send + Sync {
     /// Runs what `source` says, once.
-    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), Failure>;
+    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), CommandError>;
 
     /// Ends it, whether it runs or not.
     fn stop(&self);
@@ -60,7 +60,7 @@ pub trait Replica: Debug + Send + Sync {
 }
 
 impl Replicas for Program {
-    fn subject(&self, source: &Source) -> Result<Series, Failure> {
+    fn subject(&self, source: &Source) -> Result<Series, CommandError> {
         let loaded = source.load(self)?;
         let settings = loaded.settings;
         Ok(Series {
@@ -86,7 +86,7 @@ struct OfLps {
 }
 
 impl Replica for OfLps {
-    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), Failure> {
+    fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), CommandError> {
         let (finished, files) = beside_others(source.load(&self.program)?, self.monitor.clone())?;
         Ok((finished.outcome(), files))
     }

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::args::together::Role;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// How long the end of rank 0's connections may be ahead of the end of the input.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -50,14 +50,14 @@ pub fn write_secret(to: &mut ChildStdin, words: &[u8]) -> std::io::Result<()> {
 impl Lifeline {
     /// Reads the secret from standard input, for which it waits `within` this time, and watches for the end of that. Nothing follows the
     /// secret there.
-    pub fn open(role: Role, within: Duration) -> Result<(Self, Vec<u8>), Failure> {
+    pub fn open(role: Role, within: Duration) -> Result<(Self, Vec<u8>), CommandError> {
         // Rank 0 may be killed while this process is stopped: being continued, it notices.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
         let lifeline = Self { role, shared: Arc::default() };
         // Rank 0 may be stopped before it has written anything.
         if !has_come(within) {
             let problem = format!("process 0 of the run has said nothing within {within:?}");
-            return Err(lifeline.only_one(Failure::Together(problem)));
+            return Err(lifeline.only_one(CommandError::Together(problem)));
         }
         let Some(words) = read_secret(&mut std::io::stdin().lock()) else {
             lifeline.shared.end(role);
@@ -68,26 +68,27 @@ impl Lifeline {
             shared.end(role)
         };
         let watching = Builder::new().name("paceline-lifeline".into()).spawn(watch);
-        watching.map_err(|error| Failure::Together(format!("the watch on the first process: {error}")))?;
+        watching
+            .map_err(|error| CommandError::Together(format!("the watch on the first process: {error}")))?;
         Ok((lifeline, words))
     }
 
     /// What to tell of a meeting that has failed: nothing that rank 0 tells, if it lives.
-    pub fn of_meeting(&self, error: &RendezvousError) -> Failure {
+    pub fn of_meeting(&self, error: &RendezvousError) -> CommandError {
         match error {
-            RendezvousError::Refused(_) => self.unless_it_ends(Failure::Silent),
+            RendezvousError::Refused(_) => self.unless_it_ends(CommandError::Silent),
             RendezvousError::Connect { error: HandshakeError::Ended | HandshakeError::Io(_), .. } => {
-                self.unless_it_ends(Failure::Silent)
+                self.unless_it_ends(CommandError::Silent)
             }
             RendezvousError::Connect { error: HandshakeError::TimedOut, .. }
-            | RendezvousError::Peer { .. } => self.only_one(Failure::Together(error.to_string())),
+            | RendezvousError::Peer { .. } => self.only_one(CommandError::Together(error.to_string())),
             // Only this process knows it.
-            other => Failure::Together(other.to_string()),
+            other => CommandError::Together(other.to_string()),
         }
     }
 
     /// What to tell of a run that has ended like this.
-    pub fn of_run(&self, ran: Result<(), Failure>) -> Result<(), Failure> {
+    pub fn of_run(&self, ran: Result<(), CommandError>) -> Result<(), CommandError> {
         let ran = match ran {
             Err(failure) => match gone(&failure) {
                 Some(true) => {
@@ -105,12 +106,12 @@ impl Lifeline {
     }
 
     /// What to tell of something that all processes see.
-    fn only_one(&self, failure: Failure) -> Failure {
-        if self.role == Role::Speaks { failure } else { Failure::Silent }
+    fn only_one(&self, failure: CommandError) -> CommandError {
+        if self.role == Role::Speaks { failure } else { CommandError::Silent }
     }
 
     /// The failure, unless rank 0 has gone: then this process ends here.
-    fn unless_it_ends(&self, failure: Failure) -> Failure {
+    fn unless_it_ends(&self, failure: CommandError) -> CommandError {
         let has_ended = self.shared.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.shared.changed.wait_timeout_while(has_ended, PATIENCE, |has_ended| !*has_ended);
         if *waited.unwrap_or_else(PoisonError::into_inner).0 {
@@ -134,8 +135,8 @@ impl Shared {
 }
 
 /// Whether a run has ended because rank 0 is lost, and then whether that is gone; it may also have been stopped.
-fn gone(failure: &Failure) -> Option<bool> {
-    let Failure::Run(error, _) = failure else { return None };
+fn gone(failure: &CommandError) -> Option<bool> {
+    let CommandError::Run(error, _) = failure else { return None };
     let RunError::Peers(error) = &**error else { return None };
     match &error.kind {
         PeersErrorKind::Lost(kind) if error.rank == 0 => Some(*kind == PeerErrorKind::Gone),

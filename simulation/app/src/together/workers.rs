@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::lifeline;
 use crate::args::together::{Host, Role, TogetherArguments};
 use crate::executable;
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// A process that was started.
 struct Worker {
@@ -40,10 +40,10 @@ impl Workers {
         hosts: &[Host],
         words: &[u8],
         arguments: &TogetherArguments,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let mut workers = Self { started: Vec::new(), linger: arguments.reach.silence };
         let program = std::env::current_exe()
-            .map_err(|error| Failure::Together(format!("the path of this program: {error}")))?;
+            .map_err(|error| CommandError::Together(format!("the path of this program: {error}")))?;
         let link = clap::ValueEnum::to_possible_value(&arguments.reach.link)
             .map_or(String::new(), |link| link.get_name().to_owned());
         let silence = format!("{}ms", arguments.reach.silence.as_millis());
@@ -65,8 +65,8 @@ impl Workers {
         Ok(workers)
     }
 
-    fn spawn(&mut self, mut command: Command, words: &[u8], what: &str) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| Failure::Together(format!("cannot start {what}: {error}"));
+    fn spawn(&mut self, mut command: Command, words: &[u8], what: &str) -> Result<(), CommandError> {
+        let failed = |error: std::io::Error| CommandError::Together(format!("cannot start {what}: {error}"));
         // The first speaks of what all see.
         let role = if self.started.is_empty() { Role::Speaks } else { Role::Silent };
         let role = clap::ValueEnum::to_possible_value(&role).expect("none of them is skipped");

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{Event, Fault, Model, Time, Trouble};
+use paceline_kernel::{Event, EventError, Model, RuleError, Time};
 
 use super::ahead::Said;
 use super::{OutsideLps, Standing};
@@ -26,7 +26,7 @@ pub(crate) enum Answer<M: Model> {
     /// One that runs ahead has said where it stands.
     Stands,
     Ended(Box<OutsideLps<M>>),
-    Failed(Failure),
+    Failed(FederateError),
     /// All its doors are gone.
     Gone,
     /// It has had its time.
@@ -36,11 +36,11 @@ pub(crate) enum Answer<M: Model> {
 /// Why an outside federate cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum FederateError {
     /// The model that it runs broke a rule.
-    Fault(Box<Fault>),
+    Rule(Box<RuleError>),
     /// It ran ahead, and something went wrong that cannot be taken back any more.
-    Trouble(Box<Trouble>),
+    Event(Box<EventError>),
     /// Anything else, in words.
     Other(String),
 }
@@ -214,7 +214,7 @@ impl<M: Model> Door<M> {
     }
 
     /// It cannot continue, and the run ends.
-    pub fn failed(&self, failure: Failure) {
+    pub fn failed(&self, failure: FederateError) {
         self.say(Answer::Failed(failure));
     }
 }

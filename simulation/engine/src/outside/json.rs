@@ -18,7 +18,7 @@ use paceline_kernel::{Event, LpId, Model, Time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Door, Failure, OutsideFederate, OutsideLps};
+use super::{Door, FederateError, OutsideFederate, OutsideLps};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread;
 
@@ -176,18 +176,18 @@ struct Stream<R, W: Write> {
 }
 
 /// Why the other side cannot continue.
-fn failed(why: impl std::fmt::Display) -> Failure {
-    Failure::Other(why.to_string())
+fn failed(why: impl std::fmt::Display) -> FederateError {
+    FederateError::Other(why.to_string())
 }
 
 impl<R: Read, W: Write> Stream<R, W> {
-    fn write<E: Serialize>(&mut self, question: &Question<'_, E>) -> Result<(), Failure> {
+    fn write<E: Serialize>(&mut self, question: &Question<'_, E>) -> Result<(), FederateError> {
         let written = serde_json::to_writer(&mut self.writer, question).map_err(io::Error::from);
         let written = written.and_then(|()| self.writer.write_all(b"\n")).and_then(|()| self.writer.flush());
         written.map_err(|error| failed(format_args!("cannot write to it: {error}")))
     }
 
-    fn read<E: DeserializeOwned>(&mut self) -> Result<Reply<E>, Failure> {
+    fn read<E: DeserializeOwned>(&mut self) -> Result<Reply<E>, FederateError> {
         let mut line = String::new();
         let read = self.reader.by_ref().take(MOST_BYTES).read_line(&mut line);
         self.line += 1;
@@ -242,7 +242,7 @@ fn advance<M: Model, R: Read, W: Write>(
     door: &Door<M>,
     bound: Time,
     mut events: Vec<Event<M::Event>>,
-) -> Result<(), Failure>
+) -> Result<(), FederateError>
 where
     M::Event: Serialize + DeserializeOwned,
 {
@@ -263,7 +263,7 @@ where
                 door.promise(Time::nanos(at_least_ns));
                 continue;
             }
-            Reply::Failed(why) => return Err(Failure::Other(why)),
+            Reply::Failed(why) => return Err(FederateError::Other(why)),
             Reply::Done { next_ns, events } => (next_ns, events),
         };
         let mut messages = Vec::with_capacity(sent.len());

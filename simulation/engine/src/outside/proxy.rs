@@ -11,7 +11,9 @@ use paceline_kernel::{
 };
 
 use super::ahead::{self, Ahead, Said};
-use super::{Answer, Answers, Door, Failure, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps};
+use super::{
+    Answer, Answers, Door, FederateError, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps,
+};
 use crate::watch::trace::Track;
 use crate::workers::seat::Batch;
 use crate::{RunError, Simulation};
@@ -271,11 +273,11 @@ impl<M: Model> Proxy<M> {
     }
 
     /// It has failed, as it says.
-    pub(super) fn failed(&self, failure: Failure) -> RunError {
+    pub(super) fn failed(&self, failure: FederateError) -> RunError {
         match failure {
-            Failure::Fault(fault) => (*fault).into(),
-            Failure::Trouble(trouble) => (*trouble).into(),
-            Failure::Other(why) => self.error(OutsideErrorKind::Failed(why)),
+            FederateError::Rule(fault) => (*fault).into(),
+            FederateError::Event(trouble) => (*trouble).into(),
+            FederateError::Other(why) => self.error(OutsideErrorKind::Failed(why)),
         }
     }
 

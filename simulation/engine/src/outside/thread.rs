@@ -13,7 +13,7 @@ use std::fmt;
 
 use paceline_kernel::{Event, Model, Outbox, Progress, Rng, Time};
 
-use super::{Door, Failure, HandOver, OutsideFederate, OutsideLps};
+use super::{Door, FederateError, HandOver, OutsideFederate, OutsideLps};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::sync::thread::{self, JoinHandle};
 use crate::watch::lvt::{Publisher, publish};
@@ -230,7 +230,7 @@ impl<M: Model> Worker<M> {
                 Progress::Idle => break door.done(federate.lvt(), sent),
                 Progress::Faulty => {
                     let trouble = federate.trouble().expect("a faulty federate has trouble");
-                    break door.failed(Failure::Trouble(Box::new(trouble)));
+                    break door.failed(FederateError::Event(Box::new(trouble)));
                 }
             }
         }

@@ -12,7 +12,7 @@ use paceline_kernel::{Event, Mail, Migrants, Model, Part, Partition, Promise, Ti
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Contribution, Counts, Delivery, Joined, Met, Misfit, Settled};
+use super::{Contribution, Counts, Delivery, DeliveryError, Joined, Met, Settled};
 use crate::watch::monitor::Halt;
 use crate::{RunError, Simulation};
 
@@ -108,14 +108,14 @@ never! {
     links() -> Vec<Link>;
     counts() -> Counts;
     is_pending() -> bool;
-    hear(impl FnMut(Delivery<M>) -> Result<(), Misfit>) -> Result<bool, RunError>;
+    hear(impl FnMut(Delivery<M>) -> Result<(), DeliveryError>) -> Result<bool, RunError>;
     damaged(u32, String) -> RunError;
     contribute(Contribution);
     contribute_and_ask(Contribution);
     has_contributed() -> bool;
     is_asked() -> bool;
     complete() -> Option<Contribution>;
-    settle(Time, Option<Halt>, impl FnMut(Delivery<M>) -> Result<(), Misfit>) -> Result<Settled, RunError>;
+    settle(Time, Option<Halt>, impl FnMut(Delivery<M>) -> Result<(), DeliveryError>) -> Result<Settled, RunError>;
     exchange<T>(&T) -> Result<Vec<T>, RunError>;
     share<T>(T, impl Fn(&T, u32) -> bool) -> Result<Vec<T>, RunError>;
     join(Part<M>, &Partition) -> Result<Joined<M>, RunError>;

@@ -42,7 +42,7 @@ pub use pulse::Silence;
 use pulse::SilenceListener;
 use rounds::Rounds;
 
-use super::{Contribution, Counts, Delivery, Joined, Misfit, Settled};
+use super::{Contribution, Counts, Delivery, DeliveryError, Joined, Settled};
 use crate::RunError;
 use crate::sync::{Apart, AtomicU32, AtomicU64, Mutex, Ordering, lock};
 
@@ -257,7 +257,7 @@ impl<M: Model> Peers<M> {
     /// that it could not continue.
     pub(crate) fn hear(
         &self,
-        mut handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
+        mut handle: impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,
     ) -> Result<bool, RunError> {
         let Ok(_handling) = self.handling.try_lock() else { return Ok(false) };
         self.drain();
@@ -286,7 +286,7 @@ impl<M: Model> Peers<M> {
         &self,
         from: u32,
         message: Message<M>,
-        handle: &mut impl FnMut(Delivery<M>) -> Result<(), Misfit>,
+        handle: &mut impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,
     ) -> Result<(), RunError> {
         let (delivery, round, count) = match message {
             Message::Round(saying) => return self.heard(from, saying),
@@ -300,7 +300,7 @@ impl<M: Model> Peers<M> {
             Delivery::Request { .. } => (0, 1),
             Delivery::Mail { .. } | Delivery::Bundle { .. } => (0, 0),
         };
-        handle(delivery).map_err(|Misfit(what)| self.damaged(from, what))?;
+        handle(delivery).map_err(|DeliveryError(what)| self.damaged(from, what))?;
         // After it was handled: the round may be complete by this, and what it brings is in its inbox by
         // then.
         lock(&self.rounds).received(round, count);

@@ -10,7 +10,7 @@ use paceline_kernel::{
 };
 
 use crate::outside::{Outsiders, Start, seat, timed};
-use crate::peers::{Misfit, Peers};
+use crate::peers::{DeliveryError, Peers};
 use crate::protocols::channelled::Channelled;
 use crate::protocols::optimistic::Optimistic;
 use crate::protocols::outcome::Outcome;
@@ -57,7 +57,7 @@ pub(crate) fn run<M: Model>(
     // Nothing happens before this, in any process. Asked here, as `seat` takes outsiders out of their list.
     let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
     let least = match peers {
-        Some(peers) => peers.settle(least, None, Misfit::stray)?.least,
+        Some(peers) => peers.settle(least, None, DeliveryError::stray)?.least,
         None => least,
     };
     let start = Start { reached, least, workers: threads, peers };

@@ -1,6 +1,6 @@
 //! What comes of a leg, whatever its protocol: the federates, why it ended, and counts.
 
-use paceline_kernel::{Model, Rollbacks, Time, Trouble};
+use paceline_kernel::{EventError, Model, Rollbacks, Time};
 
 use crate::RunError;
 use crate::watch::monitor::Halt;
@@ -16,7 +16,7 @@ pub(crate) struct Outcome<M: Model> {
     pub(crate) windows: u64,
     pub(crate) null_messages: u64,
     /// What the model did wrong.
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<EventError>,
     pub(crate) rollbacks: Option<Box<Rollbacks>>,
     pub(crate) gvt_rounds: u64,
     /// Minima of two floors taken for GVT.

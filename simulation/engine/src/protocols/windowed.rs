@@ -14,7 +14,7 @@
 mod peers;
 
 use paceline_kernel::{
-    DistanceWindows, Federate, Model, Outbox, Partition, Progress, Time, Trouble, Windows,
+    DistanceWindows, EventError, Federate, Model, Outbox, Partition, Progress, Time, Windows,
 };
 
 use crate::outside::{Asked, Heard, Occupant, Outsiders, Seated, unseat};
@@ -78,7 +78,7 @@ pub(crate) struct State {
     next: Vec<Time>,
     unfinished: usize,
     /// Of several the earliest.
-    trouble: Option<Trouble>,
+    trouble: Option<EventError>,
     ending: Ending,
 }
 
@@ -270,9 +270,9 @@ impl<'a, M: Model> Windowed<'a, M> {
     }
 
     /// Ends the work because of what the model did; of several the earliest is kept.
-    fn fail(&self, trouble: Trouble) {
+    fn fail(&self, trouble: EventError) {
         let mut state = lock(&self.shared.state);
-        let earlier = |known: &Trouble| (trouble.at, trouble.lp) < (known.at, known.lp);
+        let earlier = |known: &EventError| (trouble.at, trouble.lp) < (known.at, known.lp);
         if state.trouble.as_ref().is_none_or(earlier) {
             state.trouble = Some(trouble.clone());
         }

@@ -9,7 +9,7 @@ use paceline_kernel::{Digest, Model, Part, Rollbacks, Time, World};
 use serde::{Deserialize, Serialize};
 
 use super::course::Course;
-use crate::peers::{Joined, Misfit, Peers};
+use crate::peers::{DeliveryError, Joined, Peers};
 use crate::{Protocol, RunError, Simulation};
 
 /// The protocol that a run of several processes has, where that is left to us: nothing is tried across processes.
@@ -57,7 +57,7 @@ impl<M: Model> Course<M> {
     /// The least time of all processes, of which `least` is that of this one.
     pub(super) fn least_of_all(&self, least: Time) -> Result<Time, RunError> {
         match &self.peers {
-            Some(peers) => Ok(peers.settle(least, None, Misfit::stray)?.least),
+            Some(peers) => Ok(peers.settle(least, None, DeliveryError::stray)?.least),
             None => Ok(least),
         }
     }

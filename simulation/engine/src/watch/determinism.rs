@@ -18,7 +18,9 @@ mod watched;
 
 use std::fmt;
 
-use paceline_kernel::{Fault, Federate, LpId, Model, Outbox, Partition, Progress, Settings, TieBreak, Time};
+use paceline_kernel::{
+    Federate, LpId, Model, Outbox, Partition, Progress, RuleError, Settings, TieBreak, Time,
+};
 use thiserror::Error;
 
 use crate::Monitor;
@@ -66,7 +68,7 @@ pub enum Ended {
     /// Somebody asked it to stop ([`Monitor::stop`]).
     Interrupted,
     /// Both models broke the same rule at the same event.
-    Fault(Box<Fault>),
+    Rule(Box<RuleError>),
 }
 
 /// Two runs that do not differ.
@@ -83,7 +85,7 @@ pub struct Same {
 /// The event at which two runs begin to differ.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{lp} {moment}: {difference}")]
-pub struct Different {
+pub struct DeterminismError {
     /// Events before it, in which nothing differed.
     pub events: u64,
     /// The LP that handled it.
@@ -94,7 +96,7 @@ pub struct Different {
     pub difference: Difference,
 }
 
-paceline_kernel::debug_tells!(Different);
+paceline_kernel::debug_tells!(DeterminismError);
 
 /// What an LP was doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +170,7 @@ pub enum Difference {
     Cancelled(String, String),
     /// Whether and how a rule was broken.
     #[error("{0} in one run, {1} in the other")]
-    Fault(String, String),
+    Rule(String, String),
 }
 
 fn path(field: &str) -> String {
@@ -205,10 +207,12 @@ fn path(field: &str) -> String {
 /// assert_eq!((different.lp, different.events), (LpId(0), 0));
 /// assert!(matches!(different.difference, Difference::State { .. }));
 /// ```
-pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same, Box<Different>> {
+pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same, Box<DeterminismError>> {
     let answers = Answers::of(first);
     let ask = |model, events| match answers.unlike(&Answers::of(model)) {
-        Some((lp, difference)) => Err(Box::new(Different { events, lp, moment: Moment::Asked, difference })),
+        Some((lp, difference)) => {
+            Err(Box::new(DeterminismError { events, lp, moment: Moment::Asked, difference }))
+        }
         None => Ok(()),
     };
     ask(second, 0)?;
@@ -219,13 +223,13 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
     let (one, other) = match (build(first), build(second)) {
         (Ok(mut one), Ok(mut other)) => (one.swap_remove(0), other.swap_remove(0)),
         (Err(one), Err(other)) if one == other => {
-            return Ok(Same { events: 0, last: Time::ZERO, ended: Ended::Fault(Box::new(one)) });
+            return Ok(Same { events: 0, last: Time::ZERO, ended: Ended::Rule(Box::new(one)) });
         }
         (one, other) => {
             let (one, other) = (one.err(), other.err());
             let lp = one.as_ref().or(other.as_ref()).map_or(LpId(0), |fault| fault.from);
-            let difference = Difference::Fault(shown(one.as_ref()), shown(other.as_ref()));
-            return Err(Box::new(Different { events: 0, lp, moment: Moment::Init, difference }));
+            let difference = Difference::Rule(shown(one.as_ref()), shown(other.as_ref()));
+            return Err(Box::new(DeterminismError { events: 0, lp, moment: Moment::Init, difference }));
         }
     };
     let settled = Vec::with_capacity(partition.lps() as usize);
@@ -249,7 +253,7 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
         }
         twin.compare_event(events)?;
         if let Some(fault) = twin.one.fault() {
-            break Ended::Fault(Box::new(fault.clone()));
+            break Ended::Rule(Box::new(fault.clone()));
         }
         events += 1;
         how.monitor.advance(twin.one.last(), 1);

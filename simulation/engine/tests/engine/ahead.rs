@@ -17,7 +17,7 @@ use paceline_engine::{
     Protocol, RunError, Simulation, Speculation, Standing, ThreadFederate,
 };
 use paceline_kernel::{
-    Context, Effort, Event, LpId, Mail, Model, PanicNote, Rng, Rollbacks, Time, Trouble, TroubleKind,
+    Context, Effort, Event, EventError, EventErrorKind, LpId, Mail, Model, PanicNote, Rng, Rollbacks, Time,
 };
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Optimistic, Protocol::Mixed];
@@ -323,13 +323,13 @@ fn a_failure_outside_counts_once_it_is_final() {
         let model = office(Some(7), false);
         let error = all_outside(&script(model.clone()), seed, 4).protocol(Protocol::Optimistic).run();
         let message = format!("{} tickets in round 7", SOURCES * 8);
-        let expected = Trouble {
-            kind: TroubleKind::Panic(PanicNote::saying(message)),
+        let expected = EventError {
+            kind: EventErrorKind::Panic(PanicNote::saying(message)),
             lp: LpId(0),
             at: Time::millis(75),
             event: "7".into(),
         };
-        assert_eq!(error.expect_err("it is final"), RunError::Trouble(expected), "case {seed}");
+        assert_eq!(error.expect_err("it is final"), RunError::Event(expected), "case {seed}");
     }
     assert!(rolled_back > 0, "some failures were rolled back");
 }

@@ -2,7 +2,7 @@
 //! names the sender, the receiver, and the time at which the sender stood.
 
 use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, Fault, FaultKind, LpId, Partition, Time};
+use paceline_kernel::{Channels, Context, LpId, Partition, RuleError, RuleErrorKind, Time};
 
 use crate::script::{Play, Script, run_of};
 
@@ -100,10 +100,16 @@ fn what_no_channel_allows_is_the_same_fault_in_every_way() {
         // A channel, but nearer than it says.
         (LpId(6), HOP - Time::nanos(1)),
     ] {
-        let fault =
-            Fault { kind: FaultKind::Channel, from: LpId(5), now, to, at: now + delay, event: "3".into() };
+        let fault = RuleError {
+            kind: RuleErrorKind::Channel,
+            from: LpId(5),
+            now,
+            to,
+            at: now + delay,
+            event: "3".into(),
+        };
         for (what, run) in ways(Ring { stray: Some((to, delay)), open: false, scatter: false }) {
-            assert_eq!(run.run().err(), Some(RunError::Fault(fault.clone())), "{what}");
+            assert_eq!(run.run().err(), Some(RunError::Rule(fault.clone())), "{what}");
         }
     }
 }

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use crate::mesh::Mesh;
 use crate::script::{Play, Script, script};
-use paceline_engine::determinism::{Comparison, Difference, Different, Ended, Moment, Same, compare};
+use paceline_engine::determinism::{Comparison, DeterminismError, Difference, Ended, Moment, Same, compare};
 use paceline_engine::{Monitor, Protocol, Simulation};
-use paceline_kernel::{Channels, Context, FaultKind, LpId, Model, Partition, TieBreak, Time};
+use paceline_kernel::{Channels, Context, LpId, Model, Partition, RuleErrorKind, TieBreak, Time};
 
 /// What LP 3 does wrong in its fifth event; nobody else ever does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,7 +132,7 @@ fn how() -> Comparison {
     Comparison { until: Time::secs(100), ..Comparison::default() }
 }
 
-fn check(wrong: Wrong, at_init: bool) -> Result<Same, Box<Different>> {
+fn check(wrong: Wrong, at_init: bool) -> Result<Same, Box<DeterminismError>> {
     let ring = || Ring { at_init, ..Ring::new(wrong) };
     compare(&ring(), &ring(), &how())
 }
@@ -174,7 +174,7 @@ fn messages_draws_and_broken_rules_are_compared_too() {
     assert!([first, second].contains(&"5 to LP 4 for 5.007s".to_owned()), "the message is shown");
     let Difference::Draws(one, other) = caught(Wrong::Draws) else { panic!("draws") };
     assert_eq!(one.abs_diff(other), 1);
-    assert!(matches!(caught(Wrong::RuleByClock), Difference::Fault(one, other) if one != other));
+    assert!(matches!(caught(Wrong::RuleByClock), Difference::Rule(one, other) if one != other));
 }
 
 #[test]
@@ -353,8 +353,8 @@ fn a_comparison_ends_and_says_why() {
     let Same { events, ended, .. } =
         compare(&script(Starts(2)), &script(Starts(2)), &endless()).expect("nothing differs");
     assert_eq!((events, ended), (5, Ended::NoEvents));
-    let Ok(Same { events: 39, ended: Ended::Fault(fault), .. }) = check(Wrong::Rule, false) else {
+    let Ok(Same { events: 39, ended: Ended::Rule(fault), .. }) = check(Wrong::Rule, false) else {
         panic!("both break the same rule")
     };
-    assert_eq!((fault.from, fault.kind), (LpId(3), FaultKind::Lookahead { lookahead: Time::secs(1) }));
+    assert_eq!((fault.from, fault.kind), (LpId(3), RuleErrorKind::Lookahead { lookahead: Time::secs(1) }));
 }

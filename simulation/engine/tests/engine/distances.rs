@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::processes::together;
 use crate::script::{Play, Script, run_of};
 use paceline_engine::{Protocol, RunError, Simulation};
-use paceline_kernel::{Channels, Context, FaultKind, LinkError, LpId, Time};
+use paceline_kernel::{Channels, Context, LinkError, LpId, RuleErrorKind, Time};
 use paceline_transport::Memory;
 
 const SHORT: Time = Time::millis(1);
@@ -99,8 +99,11 @@ fn whoever_sends_nearer_than_declared_is_named() {
     for (hasty, federates) in [(2, 3), (3, 3), (3, 6)] {
         let run = ring(Ring { declares: true, hasty: Some(LpId(hasty)) }).federates(federates);
         let run = run.threads(1).protocol(Protocol::Window).run();
-        let Err(RunError::Fault(fault)) = run else { panic!("LP {hasty} of {federates} federates got away") };
-        assert_eq!((fault.kind, fault.from, fault.to), (FaultKind::Channel, LpId(hasty), LpId(hasty + 1)));
+        let Err(RunError::Rule(fault)) = run else { panic!("LP {hasty} of {federates} federates got away") };
+        assert_eq!(
+            (fault.kind, fault.from, fault.to),
+            (RuleErrorKind::Channel, LpId(hasty), LpId(hasty + 1))
+        );
     }
 }
 

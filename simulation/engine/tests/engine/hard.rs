@@ -6,7 +6,7 @@ mod limits;
 
 use limits::{Hard, Kind};
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
-use paceline_kernel::{Cancellation, Context, Kept, LpId, Model, Saving, Time, TroubleKind, Undo, UndoFn};
+use paceline_kernel::{Cancellation, Context, EventErrorKind, Kept, LpId, Model, Saving, Time, Undo, UndoFn};
 
 /// By how much what is kept may exceed a budget.
 const MOST_OVER: f64 = 1.1;
@@ -116,13 +116,12 @@ fn an_undo_that_is_wrong_once_is_found_there() {
                 "{what}: all is right"
             );
             let lp = LpId(7);
-            let Err(RunError::Trouble(trouble)) =
-                checked(Forgetful { model, lp: Some(lp) }, until, federates)
+            let Err(RunError::Event(trouble)) = checked(Forgetful { model, lp: Some(lp) }, until, federates)
             else {
                 panic!("{what}: it was not noticed")
             };
             assert_eq!(trouble.lp, lp, "{what}");
-            let TroubleKind::Irreversible { what: told, before, after } = trouble.kind else {
+            let EventErrorKind::Irreversible { what: told, before, after } = trouble.kind else {
                 panic!("{what}: {:?}", trouble.kind)
             };
             assert!(told.contains("`undo` does not bring back"), "{what}: {told}");

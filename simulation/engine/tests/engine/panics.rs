@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::channels::PROTOCOLS;
 use crate::script::{Play, Script, run_of, script};
 use paceline_engine::{Observer, Outside, Protocol, RunError, Simulation, ThreadFederate};
-use paceline_kernel::{Channels, Context, LpId, PanicNote, Partition, Time, Trouble, TroubleKind};
+use paceline_kernel::{Channels, Context, EventError, EventErrorKind, LpId, PanicNote, Partition, Time};
 
 /// Where LP 3 panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,10 +56,10 @@ impl Play for Ring {
 
 impl Where {
     /// What the run is to end with. The fifth round of LP 3 was begun by LP 6.
-    fn trouble(self) -> Trouble {
+    fn trouble(self) -> EventError {
         let event = if self == Self::Late { "105" } else { "5" };
-        let kind = TroubleKind::Panic(PanicNote::saying("no more of 5"));
-        Trouble { kind, lp: LpId(3), at: Time::millis(5_060), event: event.into() }
+        let kind = EventErrorKind::Panic(PanicNote::saying("no more of 5"));
+        EventError { kind, lp: LpId(3), at: Time::millis(5_060), event: event.into() }
     }
 }
 
@@ -76,7 +76,7 @@ fn a_panic_ends_the_run_with_one_error_under_every_protocol() {
             for federates in [1, 3, 8] {
                 let what = format!("{protocol:?}, {place:?}, {federates} federates");
                 let run = || ring(place, protocol).federates(federates).groups(u32::MAX);
-                let error = Some(RunError::Trouble(place.trouble()));
+                let error = Some(RunError::Event(place.trouble()));
                 assert_eq!(run().run().err(), error, "{what}");
                 assert_eq!(run().observe(Arc::new(Silent)).run().err(), error, "{what}, observed");
             }
@@ -87,7 +87,7 @@ fn a_panic_ends_the_run_with_one_error_under_every_protocol() {
 #[test]
 fn a_panic_ends_a_run_that_is_driven_step_by_step() {
     for place in [Where::Message, Where::Late, Where::Commit] {
-        let error = RunError::Trouble(place.trouble());
+        let error = RunError::Event(place.trouble());
         let mut run = ring(place, Protocol::Window).federates(4).start().expect("it can start");
         let stepped = loop {
             match run.run_event() {
@@ -109,7 +109,7 @@ fn a_panic_on_a_thread_of_its_own_is_told_alike() {
         let place = Where::Message;
         let outside = Outside::new(ThreadFederate::new(script(Ring(place))));
         let run = ring(place, protocol).federates(2).outside(0, outside).run();
-        assert_eq!(run.err(), Some(RunError::Trouble(place.trouble())), "{protocol:?}");
+        assert_eq!(run.err(), Some(RunError::Event(place.trouble())), "{protocol:?}");
     }
 }
 
@@ -226,7 +226,7 @@ fn many_panics_at_once_end_the_run_with_the_earliest_of_a_sequential_one() {
     }
     for protocol in PROTOCOLS {
         let run = run_of(All).protocol(protocol).threads(2).federates(4).until(Time::secs(20)).run();
-        let Err(RunError::Trouble(trouble)) = run else { panic!("{protocol:?} is not ended by trouble") };
+        let Err(RunError::Event(trouble)) = run else { panic!("{protocol:?} is not ended by trouble") };
         assert_eq!((trouble.at, trouble.event.as_str()), (Time::secs(5), "0"), "{protocol:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, Protocol, RunError, Simulation};
-use paceline_kernel::{Context, FaultKind, LpId, Time};
+use paceline_kernel::{Context, LpId, RuleErrorKind, Time};
 
 use crate::script::{Play, Script, run_of, script};
 
@@ -69,13 +69,13 @@ const PROTOCOLS: [Protocol; 5] = [
 fn a_broken_rule_names_the_lp_both_times_and_the_event() {
     for protocol in PROTOCOLS {
         for (rule, kind, at) in [
-            (Rule::Past, FaultKind::Past, Time::millis(10)),
-            (Rule::Lookahead, FaultKind::Lookahead { lookahead: Time::secs(1) }, Time::millis(9_999)),
-            (Rule::Unknown, FaultKind::UnknownLp { lps: 2 }, Time::secs(10)),
-            (Rule::Beyond, FaultKind::BeyondClock, Time::MAX),
-            (Rule::Endless, FaultKind::EndlessInstant, Time::secs(9)),
+            (Rule::Past, RuleErrorKind::Past, Time::millis(10)),
+            (Rule::Lookahead, RuleErrorKind::Lookahead { lookahead: Time::secs(1) }, Time::millis(9_999)),
+            (Rule::Unknown, RuleErrorKind::UnknownLp { lps: 2 }, Time::secs(10)),
+            (Rule::Beyond, RuleErrorKind::BeyondClock, Time::MAX),
+            (Rule::Endless, RuleErrorKind::EndlessInstant, Time::secs(9)),
         ] {
-            let Err(RunError::Fault(fault)) = toss(rule).protocol(protocol).run() else {
+            let Err(RunError::Rule(fault)) = toss(rule).protocol(protocol).run() else {
                 panic!("{protocol:?}: {rule:?} was not noticed")
             };
             assert_eq!(
@@ -99,7 +99,7 @@ fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
             let run = toss(rule).protocol(protocol).threads(threads).leg_events(1).checkpoint(checkpoints);
             let error = run.run().expect_err("it breaks a rule, or panics");
             assert!(
-                matches!(error, RunError::Fault(_) | RunError::Trouble(_)),
+                matches!(error, RunError::Rule(_) | RunError::Event(_)),
                 "{protocol:?}, {rule:?}: {error}"
             );
             let file = CheckpointFile::open(&path).expect("the last checkpoint stays");

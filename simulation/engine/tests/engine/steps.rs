@@ -319,7 +319,7 @@ fn after_a_fault_nothing_goes_on() {
         let mut run = faulty.start().expect("it is sound");
         assert_eq!(run.run_until(Time::secs(3)), Ok(Reached::Time));
         let error = if by_event { run.run_event().err() } else { run.run_until(Time::secs(9)).err() };
-        assert!(matches!(error, Some(RunError::Fault(_))), "{error:?}");
+        assert!(matches!(error, Some(RunError::Rule(_))), "{error:?}");
         assert_eq!(run.run_until(Time::secs(10)), Err(RunError::Failed));
         assert_eq!(run.run_event(), Err(RunError::Failed));
         assert_eq!(run.finish().err(), Some(RunError::Failed));

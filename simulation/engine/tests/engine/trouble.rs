@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_engine::{Protocol, RunError, Simulation, Speculation};
 use paceline_kernel::{
-    Context, FaultKind, Kept, LpId, Model, Saving, Time, Trouble, TroubleKind, Undo, UndoFn,
+    Context, EventError, EventErrorKind, Kept, LpId, Model, RuleErrorKind, Saving, Time, Undo, UndoFn,
 };
 
 const SAVINGS: [Saving; 3] = [Saving::Copy, Saving::Periodic, Saving::Undo];
@@ -137,8 +137,10 @@ fn a_mishap_that_is_rolled_back_has_not_happened() {
                     seen += model.seen.into_inner();
                 }
                 // There is no way back from half an event; the message says what helps.
-                Err(RunError::Trouble(Trouble {
-                    kind: kind @ TroubleKind::HalfUndone { .. }, lp, ..
+                Err(RunError::Event(EventError {
+                    kind: kind @ EventErrorKind::HalfUndone { .. },
+                    lp,
+                    ..
                 })) => {
                     assert_eq!((saving, mishap, lp), (Saving::Undo, Mishap::Panic, LpId(0)));
                     assert!(kind.to_string().contains("save states by copy instead"), "{kind}");
@@ -155,14 +157,14 @@ fn a_mishap_that_is_rolled_back_has_not_happened() {
 fn a_panic_that_becomes_final_ends_the_run_with_its_place() {
     for saving in SAVINGS {
         for run in runs(saving, || Office::new(When::Always(7), Mishap::Panic)) {
-            let Err(RunError::Trouble(trouble)) = run.run() else { panic!("{saving:?}: it was not noticed") };
-            let Trouble { kind, lp, at, event } = trouble;
+            let Err(RunError::Event(trouble)) = run.run() else { panic!("{saving:?}: it was not noticed") };
+            let EventError { kind, lp, at, event } = trouble;
             match kind {
-                TroubleKind::Panic(note) => {
+                EventErrorKind::Panic(note) => {
                     assert_eq!(note.message, format!("{} tickets in round 7", 8 * SOURCES));
                 }
                 // It panicked too early, and was then rolled back.
-                TroubleKind::HalfUndone { .. } => assert_eq!(saving, Saving::Undo),
+                EventErrorKind::HalfUndone { .. } => assert_eq!(saving, Saving::Undo),
                 other => panic!("{saving:?}: {other:?}"),
             }
             assert_eq!((lp, at, event.as_str()), (LpId(0), Time::millis(75), "Round(7)"), "{saving:?}");
@@ -174,8 +176,8 @@ fn a_panic_that_becomes_final_ends_the_run_with_its_place() {
 fn a_broken_rule_that_becomes_final_ends_the_run_with_its_place() {
     for saving in SAVINGS {
         for run in runs(saving, || Office::new(When::Always(7), Mishap::Send)) {
-            let Err(RunError::Fault(fault)) = run.run() else { panic!("{saving:?}: it was not noticed") };
-            assert_eq!(fault.kind, FaultKind::UnknownLp { lps: 1 + SOURCES }, "{saving:?}");
+            let Err(RunError::Rule(fault)) = run.run() else { panic!("{saving:?}: it was not noticed") };
+            assert_eq!(fault.kind, RuleErrorKind::UnknownLp { lps: 1 + SOURCES }, "{saving:?}");
             assert_eq!(
                 (fault.from, fault.now, fault.to),
                 (LpId(0), Time::millis(75), LpId(99)),
@@ -301,7 +303,7 @@ fn what_cannot_be_taken_back_is_named_with_lp_event_and_field() {
     ] {
         for (saving, federates) in savings.iter().flat_map(|saving| [(*saving, 1), (*saving, 5)]) {
             let what = format!("{flaw:?}, {saving:?}, {federates} federates");
-            let Err(RunError::Trouble(trouble)) = checked(flaw, saving, federates) else {
+            let Err(RunError::Event(trouble)) = checked(flaw, saving, federates) else {
                 panic!("{what}: it was not noticed")
             };
             assert_eq!(
@@ -309,7 +311,7 @@ fn what_cannot_be_taken_back_is_named_with_lp_event_and_field() {
                 (LpId(3), Time::secs(23), "7"),
                 "{what}"
             );
-            let TroubleKind::Irreversible { what: told, before, after } = trouble.kind else {
+            let EventErrorKind::Irreversible { what: told, before, after } = trouble.kind else {
                 panic!("{what}: {:?}", trouble.kind)
             };
             assert!(told.contains(words), "{what}: {told}");

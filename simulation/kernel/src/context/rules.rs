@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::event::{MAX_DEPTH, TieBreak};
-use crate::{ChannelTable, FaultKind, LpId, Time};
+use crate::{ChannelTable, LpId, RuleErrorKind, Time};
 
 /// What is the same for every event of a run.
 #[derive(Clone, Debug)]
@@ -65,27 +65,27 @@ impl Rules {
         initial: bool,
         to: LpId,
         delay: Time,
-    ) -> Result<u16, FaultKind> {
+    ) -> Result<u16, RuleErrorKind> {
         let at = now.saturating_add(delay);
         if to.0 >= self.lps {
-            return Err(FaultKind::UnknownLp { lps: self.lps });
+            return Err(RuleErrorKind::UnknownLp { lps: self.lps });
         }
         if at == Time::MAX {
-            return Err(FaultKind::BeyondClock);
+            return Err(RuleErrorKind::BeyondClock);
         }
         if to != from && !initial {
             if delay < self.lookahead {
-                return Err(FaultKind::Lookahead { lookahead: self.lookahead });
+                return Err(RuleErrorKind::Lookahead { lookahead: self.lookahead });
             }
             if self.channels.as_ref().is_some_and(|channels| !channels.allows(from, to, delay)) {
-                return Err(FaultKind::Channel);
+                return Err(RuleErrorKind::Channel);
             }
         }
         if at > now || initial {
             // At the start everything is at depth 0: no event is the cause of another yet.
             Ok(0)
         } else if depth == MAX_DEPTH {
-            Err(FaultKind::EndlessInstant)
+            Err(RuleErrorKind::EndlessInstant)
         } else {
             Ok(depth + 1)
         }

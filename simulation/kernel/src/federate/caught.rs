@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use super::{Federate, Progress, Trouble};
+use super::{EventError, Federate, Progress};
 use crate::{Caught, Event, EventQueue, Model};
 
 /// The model is at work, until [`Handling::end`].
@@ -33,24 +33,28 @@ impl Drop for Handling<'_> {
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Why the federate does nothing any more: the rule that the model broke, or its panic, with the LP, the time and the event.
-    pub fn trouble(&self) -> Option<Trouble> {
-        let broken = || self.fault.as_deref().cloned().map(Trouble::of_fault);
+    pub fn trouble(&self) -> Option<EventError> {
+        let broken = || self.fault.as_deref().cloned().map(EventError::of_fault);
         self.panicked.as_deref().cloned().or_else(broken)
     }
 
     /// Notes a panic that was caught in the batch gear.
     pub(super) fn caught_in_batch(&mut self, panic: Caught) -> Progress {
         self.pass_on_ours(panic, |federate, panic| {
-            federate.batch.running().map(|event| Trouble::of_panic(panic, event))
+            federate.batch.running().map(|event| EventError::of_panic(panic, event))
         })
     }
 
     /// Notes a panic that was caught while `event` was in hand.
     pub(super) fn caught(&mut self, panic: Caught, event: Option<&Event<M::Event>>) -> Progress {
-        self.pass_on_ours(panic, |_, panic| event.map(|event| Trouble::of_panic(panic, event)))
+        self.pass_on_ours(panic, |_, panic| event.map(|event| EventError::of_panic(panic, event)))
     }
 
-    fn pass_on_ours(&mut self, panic: Caught, place: impl Fn(&Self, &Caught) -> Option<Trouble>) -> Progress {
+    fn pass_on_ours(
+        &mut self,
+        panic: Caught,
+        place: impl Fn(&Self, &Caught) -> Option<EventError>,
+    ) -> Progress {
         let trouble = if self.struck.take() { place(self, &panic) } else { None };
         let Some(trouble) = trouble else { panic.resume() };
         self.panicked = Some(Box::new(trouble));

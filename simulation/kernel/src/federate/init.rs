@@ -7,7 +7,7 @@ use super::{Batch, Cancelled, Federate, Place};
 use crate::context::Rules;
 use crate::withdrawn::Sets;
 use crate::world::Lp;
-use crate::{Digest, EventQueue, Fault, LpId, Model, Outbox, Partition, TieBreak, Time};
+use crate::{Digest, EventQueue, LpId, Model, Outbox, Partition, RuleError, TieBreak, Time};
 
 /// What all federates of a run have in common besides the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Settings {
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// All federates of `partition`, with the messages that LPs send at the start delivered.
-    pub fn build(model: &M, partition: &Partition, settings: Settings) -> Result<Vec<Self>, Fault> {
+    pub fn build(model: &M, partition: &Partition, settings: Settings) -> Result<Vec<Self>, RuleError> {
         let mut outbox = Outbox::new(partition.federates());
         let mut federates = Vec::with_capacity(partition.federates() as usize);
         for id in 0..partition.federates() {
@@ -41,7 +41,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         settings: Settings,
         id: u32,
         outbox: &mut Outbox<M::Event>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, RuleError> {
         let members = partition.members(id);
         let rules = rules(model, settings);
         let (mut sent, mut fault) = (Vec::new(), None);

@@ -39,7 +39,7 @@ use pace::Pace;
 pub use stats::{Depths, Rollbacks};
 pub use stride::Wants;
 use stuck::Stuck;
-pub use stuck::{Trouble, TroubleKind};
+pub use stuck::{EventError, EventErrorKind};
 
 use super::Federate;
 use crate::outbox::{Mail, Receipt};
@@ -81,7 +81,7 @@ pub enum Turn {
     /// There is nothing to run before GVT moves on.
     Waits,
     /// The run is over: something that cannot be taken back any more went wrong.
-    Failed(Box<Trouble>),
+    Failed(Box<EventError>),
 }
 
 /// A federate that may run ahead.
@@ -96,7 +96,7 @@ pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     unsent: BTreeMap<u32, Unsent<M::Event>>,
     stuck: BTreeMap<u32, Stuck<M::Event>>,
     /// What cannot be made good any more, whatever is rolled back.
-    lost: Option<Box<Trouble>>,
+    lost: Option<Box<EventError>>,
     /// Messages to LPs of this federate that are still to be cancelled.
     recalls: Vec<Receipt<M::Event>>,
     /// Everything before this is final here.
@@ -220,7 +220,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) -> Time {
         let mut least = Time::MAX;
         if let Err(panic) = catch(|| self.receive_on(model, partition, mail, outbox, &mut least)) {
-            self.lost.get_or_insert(Trouble::of_caught(panic));
+            self.lost.get_or_insert(EventError::of_caught(panic));
         }
         least
     }
@@ -262,7 +262,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) -> Turn {
         let turned = catch(|| self.turn_on(model, partition, bounds, patient, outbox));
         self.base.at_work.rest();
-        turned.unwrap_or_else(|panic| Turn::Failed(Trouble::of_caught(panic)))
+        turned.unwrap_or_else(|panic| Turn::Failed(EventError::of_caught(panic)))
     }
 
     fn turn_on(

@@ -3,7 +3,7 @@
 //! All but broadcast, all-to-all and reduce-scatter are linear: every message is begun at once, and then all are waited for.
 //! Invariant: every message that a rank sends within a collective action is received in the same action, exactly once.
 
-use paceline_processes::Failure;
+use paceline_processes::RequestError;
 
 use super::replay::{Collective, Rank};
 
@@ -24,7 +24,7 @@ impl Rank<'_> {
     }
 
     /// All ranks report to rank 0, which then releases all.
-    pub(super) async fn barrier(&self) -> Result<(), Failure> {
+    pub(super) async fn barrier(&self) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Barrier;
         if self.rank > 0 {
             self.tell(KIND, 0, 0.0).await?;
@@ -35,7 +35,7 @@ impl Rank<'_> {
     }
 
     /// Along a binomial tree from the root.
-    pub(super) async fn broadcast(&self, bytes: f64, root: u32) -> Result<(), Failure> {
+    pub(super) async fn broadcast(&self, bytes: f64, root: u32) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Broadcast;
         let place = self.place(root);
         let mut bit = 1;
@@ -56,7 +56,7 @@ impl Rank<'_> {
     }
 
     /// Each rank sends so many bytes to the root: a reduction, too.
-    pub(super) async fn gather(&self, kind: Collective, bytes: f64, root: u32) -> Result<(), Failure> {
+    pub(super) async fn gather(&self, kind: Collective, bytes: f64, root: u32) -> Result<(), RequestError> {
         let begun = if self.rank == root {
             self.others().map(|other| self.start_to_hear(kind, other)).collect()
         } else {
@@ -71,7 +71,7 @@ impl Rank<'_> {
         kind: Collective,
         bytes: impl Fn(u32) -> f64,
         root: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let begun = if self.rank == root {
             self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))).collect()
         } else {
@@ -81,7 +81,7 @@ impl Rank<'_> {
     }
 
     /// A reduction to rank 0, and a broadcast from there.
-    pub(super) async fn reduce_all(&self, bytes: f64) -> Result<(), Failure> {
+    pub(super) async fn reduce_all(&self, bytes: f64) -> Result<(), RequestError> {
         self.gather(Collective::Reduce, bytes, 0).await?;
         self.broadcast(bytes, 0).await
     }
@@ -91,14 +91,14 @@ impl Rank<'_> {
         &self,
         kind: Collective,
         bytes: impl Fn(u32) -> f64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let mut begun: Vec<_> = self.others().map(|other| self.start_to_hear(kind, other)).collect();
         begun.extend(self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))));
         self.all(begun).await
     }
 
     /// Each rank sends to all of higher number.
-    pub(super) async fn scan(&self, bytes: f64) -> Result<(), Failure> {
+    pub(super) async fn scan(&self, bytes: f64) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Scan;
         let mut begun: Vec<_> = (0..self.rank).map(|other| self.start_to_hear(KIND, other)).collect();
         begun.extend((self.rank + 1..self.ranks).filter_map(|other| self.start_to_tell(KIND, other, bytes)));
@@ -106,7 +106,7 @@ impl Rank<'_> {
     }
 
     /// All-to-all: at once, in pairs, or by the algorithm of Bruck, which sends fewer and larger messages.
-    pub(super) async fn exchange(&self, bytes: f64) -> Result<(), Failure> {
+    pub(super) async fn exchange(&self, bytes: f64) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Exchange;
         match Algorithm::of(self.ranks, bytes) {
             Algorithm::AtOnce => self.exchange_at_once(KIND, |_| bytes).await,

@@ -3,7 +3,7 @@
 //! Parts of equal size are reduced at rank 0 and scattered from there; of unequal ones MPICH's algorithms are taken: in pairs
 //! if there are many elements, else by recursive doubling. Invariant as of all collective actions.
 
-use paceline_processes::Failure;
+use paceline_processes::RequestError;
 
 use super::replay::{Collective, Rank};
 
@@ -14,7 +14,7 @@ const KIND: Collective = Collective::ReduceScatter;
 
 impl Rank<'_> {
     /// A reduction of `counts` elements for each rank, of `element` bytes each.
-    pub(super) async fn reduce_scatter(&self, counts: &[f64], element: f64) -> Result<(), Failure> {
+    pub(super) async fn reduce_scatter(&self, counts: &[f64], element: f64) -> Result<(), RequestError> {
         let bytes = |rank: u32| counts[rank as usize] * element;
         let total: f64 = counts.iter().sum();
         if counts.iter().all(|count| *count == counts[0]) {
@@ -35,7 +35,7 @@ impl Rank<'_> {
     /// In step `bit`, a rank exchanges with the one whose number differs in that bit all parts but those that its group of ranks
     /// has reduced already. Where a group has no partner, because the number of ranks is no power of two, the ranks of the other
     /// group that had one pass on what they got, along a tree.
-    async fn double_and_part(&self, counts: &[f64], element: f64) -> Result<(), Failure> {
+    async fn double_and_part(&self, counts: &[f64], element: f64) -> Result<(), RequestError> {
         let (rank, ranks) = (self.rank, self.ranks);
         // What lies outside of the group of `size` ranks that begins at `first`.
         let outside = |first: u32, size: u32| {
@@ -62,7 +62,7 @@ impl Rank<'_> {
     }
 
     /// Within a group of `1 << level` ranks, the first `served` of which have something: passes it on.
-    async fn pass_on(&self, level: u32, served: u32, bytes: f64) -> Result<(), Failure> {
+    async fn pass_on(&self, level: u32, served: u32, bytes: f64) -> Result<(), RequestError> {
         for part in (0..level).rev() {
             let other = self.rank ^ (1 << part);
             let first = self.rank >> (part + 1) << (part + 1);

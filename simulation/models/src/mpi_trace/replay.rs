@@ -3,7 +3,7 @@
 //! Invariant: an action is over only when what it waits for has happened; one that fails ends the replay of its rank.
 
 use paceline_kernel::Time;
-use paceline_processes::{Activity, Failure, Mailbox, Process};
+use paceline_processes::{Activity, Mailbox, Process, RequestError};
 
 use super::requests::Requests;
 use super::{Action, EAGER_BYTES, ENVELOPE_BYTES, Ends, Message, TEST_SECONDS};
@@ -52,7 +52,7 @@ impl<'c> Rank<'c> {
 
     /// Performs the actions in order, and waits for what they have left open. Says which action failed, and why; the
     /// one after the last is that wait.
-    pub(super) async fn replay(&mut self, actions: &[Action]) -> Result<(), (usize, Failure)> {
+    pub(super) async fn replay(&mut self, actions: &[Action]) -> Result<(), (usize, RequestError)> {
         for (place, action) in actions.iter().enumerate() {
             self.act(action).await.map_err(|failure| (place, failure))?;
         }
@@ -60,7 +60,7 @@ impl<'c> Rank<'c> {
         self.wait_for_all().await.map_err(|failure| (actions.len(), failure))
     }
 
-    async fn act(&mut self, action: &Action) -> Result<(), Failure> {
+    async fn act(&mut self, action: &Action) -> Result<(), RequestError> {
         match action {
             Action::Compute(flops) => self.cx.compute(*flops).await,
             Action::Sleep(seconds) => {
@@ -90,7 +90,7 @@ impl<'c> Rank<'c> {
         }
     }
 
-    async fn act_together(&self, action: &Action) -> Result<(), Failure> {
+    async fn act_together(&self, action: &Action) -> Result<(), RequestError> {
         match action {
             Action::Barrier => self.barrier().await,
             Action::Broadcast { bytes, root } => self.broadcast(*bytes, *root).await,
@@ -135,7 +135,7 @@ impl<'c> Rank<'c> {
     }
 
     /// As SimGrid: both messages have tag 0, which such a line does not name.
-    async fn send_receive(&self, to: Option<u32>, from: u32, bytes: f64) -> Result<(), Failure> {
+    async fn send_receive(&self, to: Option<u32>, from: u32, bytes: f64) -> Result<(), RequestError> {
         if to == Some(self.rank) && from == self.rank {
             return Ok(());
         }
@@ -146,7 +146,7 @@ impl<'c> Rank<'c> {
 
     /// As SimGrid: a test takes [`TEST_SECONDS`], and so much more after each in a row that has failed; then the request is
     /// looked at. One that is over is complete, and is not waited for any more.
-    async fn test(&mut self, ends: Ends) -> Result<(), Failure> {
+    async fn test(&mut self, ends: Ends) -> Result<(), RequestError> {
         if self.open.get(ends).is_none() {
             return Ok(());
         }
@@ -166,13 +166,13 @@ impl<'c> Rank<'c> {
         }
     }
 
-    async fn wait_for_all(&mut self) -> Result<(), Failure> {
+    async fn wait_for_all(&mut self) -> Result<(), RequestError> {
         let begun = self.open.take_all().into_iter().flatten().collect();
         self.all(begun).await
     }
 
     /// Waits for all of them; the failure of the first that failed.
-    pub(super) async fn all(&self, mut begun: Vec<Activity<()>>) -> Result<(), Failure> {
+    pub(super) async fn all(&self, mut begun: Vec<Activity<()>>) -> Result<(), RequestError> {
         if begun.is_empty() {
             return Ok(());
         }
@@ -201,7 +201,7 @@ impl<'c> Rank<'c> {
         self.cx.start_receive(Self::mailbox(from, self.rank, tag))
     }
 
-    async fn send(&self, to: u32, tag: u32, bytes: f64) -> Result<(), Failure> {
+    async fn send(&self, to: u32, tag: u32, bytes: f64) -> Result<(), RequestError> {
         let mailbox = Self::mailbox(self.rank, to, tag);
         let size = bytes + ENVELOPE_BYTES;
         if bytes < EAGER_BYTES {
@@ -211,17 +211,17 @@ impl<'c> Rank<'c> {
         self.cx.send(mailbox, (), size).await
     }
 
-    async fn receive(&self, from: u32, tag: u32) -> Result<(), Failure> {
+    async fn receive(&self, from: u32, tag: u32) -> Result<(), RequestError> {
         self.cx.receive(Self::mailbox(from, self.rank, tag)).await
     }
 
     /// Sends within a collective action.
-    pub(super) async fn tell(&self, kind: Collective, to: u32, bytes: f64) -> Result<(), Failure> {
+    pub(super) async fn tell(&self, kind: Collective, to: u32, bytes: f64) -> Result<(), RequestError> {
         self.send(to, kind.tag(), bytes).await
     }
 
     /// Receives within a collective action.
-    pub(super) async fn hear(&self, kind: Collective, from: u32) -> Result<(), Failure> {
+    pub(super) async fn hear(&self, kind: Collective, from: u32) -> Result<(), RequestError> {
         self.receive(from, kind.tag()).await
     }
 
@@ -234,7 +234,13 @@ impl<'c> Rank<'c> {
     }
 
     /// Sends to one rank and receives from one, at the same time; from and to itself takes no time, as in SimGrid.
-    pub(super) async fn swap(&self, kind: Collective, to: u32, from: u32, bytes: f64) -> Result<(), Failure> {
+    pub(super) async fn swap(
+        &self,
+        kind: Collective,
+        to: u32,
+        from: u32,
+        bytes: f64,
+    ) -> Result<(), RequestError> {
         if (to, from) == (self.rank, self.rank) {
             return Ok(());
         }

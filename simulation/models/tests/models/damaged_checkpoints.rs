@@ -127,7 +127,7 @@ where
                 }
             }
             Err(error) => {
-                assert!(!matches!(error, RunError::Trouble(_)), "{name}, seed {seed}, {protocol:?}: {error}");
+                assert!(!matches!(error, RunError::Event(_)), "{name}, seed {seed}, {protocol:?}: {error}");
             }
         }
         resumed += 1;

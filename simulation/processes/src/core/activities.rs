@@ -9,7 +9,7 @@ use paceline_network::Network;
 use super::Core;
 use super::moment::Moment;
 use super::process::{Blocked, Going, Held, Several, Side};
-use super::request::{Answer, Failure, Mailbox, ProcessId};
+use super::request::{Answer, Mailbox, ProcessId, RequestError};
 
 impl<P, N: Network> Core<P, N> {
     pub(super) fn start_send(&mut self, id: ProcessId, activity: u32, to: &Mailbox, payload: P, bytes: f64) {
@@ -37,7 +37,7 @@ impl<P, N: Network> Core<P, N> {
         let process = &mut self.processes[id];
         let moment = process.moment;
         match process.held(activity) {
-            None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
+            None => self.resume_with(id, Answer::Failed(RequestError::Unknown)),
             Some(Held::Over(..)) => {
                 let (over, since) = process.take_over(activity).expect("it is over");
                 // It resumes when both have happened: that it asked, and that the activity ended.
@@ -51,7 +51,7 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn test(&mut self, id: ProcessId, activity: u32) {
         let answer = match self.processes[id].held(activity) {
             Some(held) => Answer::Truth(matches!(held, Held::Over(..))),
-            None => Answer::Failed(Failure::Unknown),
+            None => Answer::Failed(RequestError::Unknown),
         };
         self.resume_with(id, answer);
     }
@@ -81,7 +81,7 @@ impl<P, N: Network> Core<P, N> {
         let mut left = 0;
         for (place, number) in numbers.iter().enumerate() {
             match process.held(*number) {
-                None => return self.resume_with(id, Answer::Failed(Failure::Unknown)),
+                None => return self.resume_with(id, Answer::Failed(RequestError::Unknown)),
                 Some(Held::Over(..)) if !all => {
                     let (over, since) = process.take_over(*number).expect("it is over");
                     self.cause = self.cause.later(since);
@@ -99,7 +99,7 @@ impl<P, N: Network> Core<P, N> {
         let over = numbers.iter().filter_map(|number| process.take_over(*number));
         let (over, ends): (Vec<_>, Vec<_>) = over.unzip();
         self.cause = ends.into_iter().fold(self.cause, Moment::later);
-        let none = if all { Answer::All(over) } else { Answer::Failed(Failure::Unknown) };
+        let none = if all { Answer::All(over) } else { Answer::Failed(RequestError::Unknown) };
         self.resume_with(id, none);
     }
 }

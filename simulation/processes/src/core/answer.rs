@@ -10,7 +10,7 @@ use super::calendar::Due;
 use super::messages::Comm;
 use super::moment::Moment;
 use super::process::{Blocked, Going, Process, Side};
-use super::request::{Answer, Failure, Mailbox, ProcessId, Request};
+use super::request::{Answer, Mailbox, ProcessId, Request, RequestError};
 
 impl<P> Answer<P> {
     /// What enters the digest of it.
@@ -130,7 +130,7 @@ impl<P, N: Network> Core<P, N> {
                 self.resume_with(id, Answer::Done);
             }
             None if known => self.resume_with(id, Answer::Done),
-            None => self.resume_with(id, Answer::Failed(Failure::Unknown)),
+            None => self.resume_with(id, Answer::Failed(RequestError::Unknown)),
         }
     }
 
@@ -183,7 +183,7 @@ impl<P, N: Network> Core<P, N> {
         let to = self.processes[id].host;
         let mailbox = self.messages.mailbox(from);
         if self.messages.host(mailbox).is_some_and(|host| host != to) {
-            self.tell(side, Answer::Failed(Failure::Elsewhere));
+            self.tell(side, Answer::Failed(RequestError::Elsewhere));
             return None;
         }
         match self.messages.partner(mailbox, false) {
@@ -222,8 +222,8 @@ impl<P, N: Network> Core<P, N> {
                 self.messages.flows(place, transfer);
                 return Some(place);
             }
-            Some(Err(_)) => Failure::NoRoute,
-            None => Failure::HostOff,
+            Some(Err(_)) => RequestError::NoRoute,
+            None => RequestError::HostOff,
         };
         let comm = self.messages.remove(place).expect("it was there");
         self.tell(comm.sender, Answer::Failed(failure));
@@ -234,7 +234,7 @@ impl<P, N: Network> Core<P, N> {
     fn spawn_child(&mut self, id: ProcessId, host: HostId, name: Arc<str>) -> Option<ProcessId> {
         let on = self.on.get(host.0 as usize).copied();
         if on != Some(true) {
-            let failure = if on.is_some() { Failure::HostOff } else { Failure::Unknown };
+            let failure = if on.is_some() { RequestError::HostOff } else { RequestError::Unknown };
             self.resume_with(id, Answer::Failed(failure));
             return None;
         }

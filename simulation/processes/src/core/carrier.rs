@@ -16,7 +16,7 @@ use super::flowing::Flowing;
 use super::line::Line;
 use super::moment::Moment;
 use super::parcels::Parcel;
-use super::request::Failure;
+use super::request::RequestError;
 
 /// Whose a parcel is, by identity, and its number among those of its sender.
 pub type Whose = (u64, u32);
@@ -52,7 +52,7 @@ pub struct Landed<P> {
     /// What arrives, where anything does.
     pub parcel: Option<Parcel<P>>,
     /// Why nothing does.
-    pub failure: Option<Failure>,
+    pub failure: Option<RequestError>,
 }
 
 /// The parcels that wait for their start, and those that flow.
@@ -140,7 +140,7 @@ impl<P> Carrier<P> {
                     self.open[place as usize] = Some(start);
                     self.flowing.insert(transfer, place);
                 }
-                Err(_) => landed.push(start.lands(Moment::at(now), Some(Failure::NoRoute))),
+                Err(_) => landed.push(start.lands(Moment::at(now), Some(RequestError::NoRoute))),
             }
         }
         any
@@ -151,7 +151,7 @@ impl<P> Carrier<P> {
         let Some(start) = self.take(end.transfer) else { return false };
         let exact = Moment::of_secs(end.at);
         let exact = if exact.at == now { exact } else { Moment::at(now) };
-        landed.push(start.lands(exact, (!end.arrived).then_some(Failure::LinkOff)));
+        landed.push(start.lands(exact, (!end.arrived).then_some(RequestError::LinkOff)));
         true
     }
 
@@ -164,7 +164,7 @@ impl<P> Carrier<P> {
 }
 
 impl<P> Start<P> {
-    fn lands(self, exact: Moment, failure: Option<Failure>) -> Landed<P> {
+    fn lands(self, exact: Moment, failure: Option<RequestError>) -> Landed<P> {
         let Self { from, parcel, place, .. } = self;
         let whose = parcel.whose;
         let Moment { at, rest } = exact;

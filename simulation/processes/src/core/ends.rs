@@ -6,7 +6,7 @@ use paceline_kernel::Digest;
 use paceline_network::{Network, TransferId};
 
 use super::process::{Blocked, Going, Held, Side};
-use super::request::{Answer, Failure, ProcessId};
+use super::request::{Answer, ProcessId, RequestError};
 use super::{Core, carrier};
 
 impl<P, N: Network> Core<P, N> {
@@ -67,7 +67,10 @@ impl<P, N: Network> Core<P, N> {
                 if let Some(transfer) = comm.transfer {
                     self.stop(transfer);
                 }
-                self.tell(if sends { comm.receiver } else { comm.sender }, Answer::Failed(Failure::GivenUp));
+                self.tell(
+                    if sends { comm.receiver } else { comm.sender },
+                    Answer::Failed(RequestError::GivenUp),
+                );
             }
             Going::Computation { host, task } => {
                 self.hosts[host as usize].cpu.stop(self.cause, task);

@@ -11,7 +11,7 @@ use super::Core;
 use super::calendar::Due;
 use super::cpu::Cpu;
 use super::process::{Process, Side};
-use super::request::{Answer, Failure, ProcessId};
+use super::request::{Answer, ProcessId, RequestError};
 
 /// A host.
 #[derive(Clone, Debug)]
@@ -84,8 +84,8 @@ impl<P, N: Network> Core<P, N> {
         for place in self.messages.touching(id.0) {
             if let Some(comm) = self.messages.remove(place) {
                 comm.transfer.into_iter().for_each(|transfer| self.stop(transfer));
-                self.tell(comm.sender, Answer::Failed(Failure::HostOff));
-                self.tell(comm.receiver, Answer::Failed(Failure::HostOff));
+                self.tell(comm.sender, Answer::Failed(RequestError::HostOff));
+                self.tell(comm.receiver, Answer::Failed(RequestError::HostOff));
             }
         }
         let here = |process: &Process<P>| process.host == id.0 && !process.ended;

@@ -20,7 +20,7 @@ use super::line::Line;
 use super::messages::Comm;
 use super::moment::Moment;
 use super::process::{Going, Side};
-use super::request::{Answer, Failure, Mailbox, ProcessId};
+use super::request::{Answer, Mailbox, ProcessId, RequestError};
 
 /// A message on its way to a mailbox that stands at a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub enum Leaving<P> {
 struct Sent {
     side: Side,
     to: Mailbox,
-    failure: Option<Failure>,
+    failure: Option<RequestError>,
     /// By how much the message arrives later or earlier than at its tick, in ticks.
     rest: f64,
 }
@@ -150,7 +150,7 @@ impl<P, N: Network> Core<P, N> {
         (at, rest): (Time, f64),
         whose: Whose,
         place: u32,
-        failure: Option<Failure>,
+        failure: Option<RequestError>,
     ) {
         if let Some(sent) = &mut self.parcels.sent[place as usize] {
             (sent.failure, sent.rest) = (failure, rest);

@@ -125,7 +125,7 @@ pub enum ObjectKind {
 
 /// What a process asks for. `P` is what messages carry.
 ///
-/// A `limit` is the longest span of simulated time that the process waits; then the answer is [`Failure::TimedOut`], and `None` waits
+/// A `limit` is the longest span of simulated time that the process waits; then the answer is [`RequestError::TimedOut`], and `None` waits
 /// without end. Sizes are bytes on the network, finite and not negative. An activity has a number that its process gives it, and
 /// that no other activity held by that process has.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,12 +299,12 @@ pub enum Answer<P> {
     /// All activities of the list are over, with these results.
     All(Vec<Answer<P>>),
     /// It did not come about.
-    Failed(Failure),
+    Failed(RequestError),
 }
 
 /// Why something that a process asked for did not come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum Failure {
+pub enum RequestError {
     /// The time it was to wait at most is over.
     #[error("the time limit has expired")]
     TimedOut,

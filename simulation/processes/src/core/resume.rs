@@ -9,14 +9,14 @@ use super::Core;
 use super::calendar::Due;
 use super::moment::Moment;
 use super::process::{Blocked, Held, Several, Side};
-use super::request::{Answer, Failure, ProcessId};
+use super::request::{Answer, ProcessId, RequestError};
 
 impl<P, N: Network> Core<P, N> {
     /// A process resumes with this answer.
     pub(super) fn resume_with(&mut self, id: ProcessId, answer: Answer<P>) {
         let Some(process) = self.processes.get_mut(id).filter(|process| !process.ended) else { return };
         let late = std::mem::take(&mut process.late);
-        let answer = if late { Answer::Failed(Failure::TimedOut) } else { answer };
+        let answer = if late { Answer::Failed(RequestError::TimedOut) } else { answer };
         (process.blocked, process.granted) = (Blocked::No, None);
         process.moment = process.moment.later(self.cause);
         process.stamp = process.stamp.wrapping_add(1);
@@ -85,7 +85,7 @@ impl<P, N: Network> Core<P, N> {
         let exact = Moment { at: self.now, ..process.moment };
         let answer = match process.blocked {
             Blocked::Sleep => Answer::Done,
-            _ => Answer::Failed(Failure::TimedOut),
+            _ => Answer::Failed(RequestError::TimedOut),
         };
         let notice = match process.blocked {
             Blocked::Condition { mutex, .. } => Some(mutex),

@@ -8,11 +8,11 @@ use paceline_network::Network;
 
 use super::Core;
 use super::process::Blocked;
-use super::request::{Answer, Failure, ObjectId, ObjectKind, ProcessId};
+use super::request::{Answer, ObjectId, ObjectKind, ProcessId, RequestError};
 
 impl<P, N: Network> Core<P, N> {
     pub(super) fn refuse(&mut self, id: ProcessId) {
-        self.resume_with(id, Answer::Failed(Failure::Unknown));
+        self.resume_with(id, Answer::Failed(RequestError::Unknown));
     }
 
     /// A process resumes with something of an object, which goes back if it never hears of that.

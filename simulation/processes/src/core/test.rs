@@ -116,5 +116,5 @@ fn who_was_forgotten_has_ended_and_who_never_was_is_unknown() {
     }
     core.request(asks, Request::Join { process: ProcessId(42), limit: None });
     core.next_round(Time::MAX, &mut round);
-    assert_eq!(core.answer(asks), Some(Answer::Failed(Failure::Unknown)));
+    assert_eq!(core.answer(asks), Some(Answer::Failed(RequestError::Unknown)));
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use crate::core::{Failure, Parcel, Start, Whose};
+use crate::core::{Parcel, RequestError, Start, Whose};
 use paceline_kernel::{Context, LpId, Time};
 
 use super::Federates;
@@ -22,7 +22,7 @@ pub(super) enum Item<P> {
     /// A parcel is to be carried.
     Start(Start<P>),
     /// A sender is informed of an arrival; `rest` is by how much that was later or earlier than its tick, in ticks.
-    Told { rest: f64, whose: Whose, place: u32, failure: Option<Failure> },
+    Told { rest: f64, whose: Whose, place: u32, failure: Option<RequestError> },
 }
 
 /// Things for one receiver at one time: a list of [`Item`]s, whatever the messages of the world are.

@@ -8,14 +8,15 @@ use std::thread;
 use paceline_kernel::{Rng, Time};
 use paceline_network::{Constant, HostId};
 use paceline_processes::{
-    Activity, ContextKind, Coordination, Failure, Process, Report, Rounds, Semaphore, Simulation, Waiting,
+    Activity, ContextKind, Coordination, Process, Report, RequestError, Rounds, Semaphore, Simulation,
+    Waiting,
 };
 
 const HOSTS: u32 = 4;
 const BOXES: u64 = 5;
 
 /// Does one of all that a process can do, drawn from its own random numbers.
-async fn act(cx: &Process<u64>, permits: Semaphore, place: Place) -> Result<(), Failure> {
+async fn act(cx: &Process<u64>, permits: Semaphore, place: Place) -> Result<(), RequestError> {
     let Place { depth, .. } = place;
     let (what, one, other) = cx.draw(|rng| (rng.below(12), rng.below(BOXES), rng.below(4)));
     let limit = Time::millis(700 * (1 + other));
@@ -83,7 +84,7 @@ struct Place {
 }
 
 /// The same without being async, with something that must not change threads.
-fn block(cx: &Process<u64>, permits: Semaphore, place: Place) -> Result<(), Failure> {
+fn block(cx: &Process<u64>, permits: Semaphore, place: Place) -> Result<(), RequestError> {
     let (here, own) = (Rc::new(thread::current().id()), thread_number());
     let done = cx.block_on(act(cx, permits, place));
     assert_eq!((*here, own), (thread::current().id(), thread_number()), "who blocks stays on its thread");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use paceline_kernel::Time;
-use paceline_processes::{Failure, OnPanic, Process, ProcessId, RunError};
+use paceline_processes::{OnPanic, Process, ProcessId, RequestError, RunError};
 
 use super::{HERE, THERE, run, secs, world};
 
@@ -55,7 +55,7 @@ async fn victim(cx: Process<u32>, end: End, sends: bool) {
     };
     let begins = || if sends { cx.start_send("box", 7, 1.0) } else { cx.start_receive("box") };
     match end {
-        End::TimeLimit => assert_eq!(blocks(Some(secs(2))).await, Err(Failure::TimedOut)),
+        End::TimeLimit => assert_eq!(blocks(Some(secs(2))).await, Err(RequestError::TimedOut)),
         End::FutureDropped => {
             let mut wait = Box::pin(blocks(None));
             poll_fn(|context| {
@@ -81,7 +81,7 @@ async fn victim(cx: Process<u32>, end: End, sends: bool) {
             cx.compute(1e9).await.unwrap();
         }
         End::ActivityDroppedAfterItsTimeLimit => {
-            assert_eq!(begins().wait_within(&cx, secs(2)).await, Err(Failure::TimedOut));
+            assert_eq!(begins().wait_within(&cx, secs(2)).await, Err(RequestError::TimedOut));
             cx.sleep(secs(9)).await;
         }
         End::ProcessEnded => {
@@ -133,16 +133,16 @@ fn the_other_side_sees_no_message_and_no_success_that_there_was_not() {
         });
         world.spawn("fate", HERE, move |cx| fate(cx, end, other));
         let report = run(world);
-        let late = (Err(Failure::TimedOut), 55);
+        let late = (Err(RequestError::TimedOut), 55);
         let right = match (end, flows) {
             (End::Detached, true) => (Ok(()), 25),
             (End::Detached, false) => (Ok(()), 35),
             // It was begun and dropped in one turn, before its peer came.
-            (End::FutureDropped, true) => (Err(Failure::TimedOut), 45),
+            (End::FutureDropped, true) => (Err(RequestError::TimedOut), 45),
             (End::BlockedHostOff | End::HostOff | End::DetachedAndHostOff, true) => {
-                (Err(Failure::HostOff), 20)
+                (Err(RequestError::HostOff), 20)
             }
-            (_, true) => (Err(Failure::GivenUp), 20),
+            (_, true) => (Err(RequestError::GivenUp), 20),
             (_, false) => late,
         };
         let saw = saw.lock().unwrap().take().expect("it has seen something");

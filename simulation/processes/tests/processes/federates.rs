@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_kernel::{Rng, Time};
 use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, read};
 use paceline_processes::{
-    Activity, ContextKind, EndedBy, Failure, OnPanic, Process, Report, RunError, Simulation,
+    Activity, ContextKind, EndedBy, OnPanic, Process, Report, RequestError, RunError, Simulation,
 };
 
 const HOSTS: u32 = 16;
@@ -35,13 +35,13 @@ async fn wild(cx: Process<u64>, number: u32, others: u32, steps: u32, ends: bool
             0 | 1 => cx.send_detached(to, payload, bytes),
             2 => cx.record(u64::from(cx.send(to, payload, bytes).await.is_ok())),
             3 => match cx.send_within(to, payload, bytes, span).await {
-                Err(Failure::TimedOut) => cx.record(cx.now().as_nanos()),
+                Err(RequestError::TimedOut) => cx.record(cx.now().as_nanos()),
                 other => assert_eq!(other, Ok(())),
             },
             4 => early.push(cx.start_send(to, payload, bytes)),
             5 | 6 => match cx.receive_within(mailbox(number), span).await {
                 Ok(payload) => cx.record(payload),
-                Err(failure) => assert_eq!(failure, Failure::TimedOut),
+                Err(failure) => assert_eq!(failure, RequestError::TimedOut),
             },
             7 => {
                 let mut mail = cx.start_receive(mailbox(number));
@@ -346,7 +346,7 @@ fn a_process_may_not_act_at_once_on_another_host() {
     }
     let mut simulation = pair::<()>();
     simulation.spawn("listens", HostId(0), async |cx: Process<()>| {
-        assert_eq!(cx.receive("there").await, Err(Failure::Elsewhere));
+        assert_eq!(cx.receive("there").await, Err(RequestError::Elsewhere));
     });
     simulation.run().unwrap();
 }

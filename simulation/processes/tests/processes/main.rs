@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, read};
-use paceline_processes::{Activity, EndedBy, Failure, OnPanic, Process, ProcessId, Report, Simulation};
+use paceline_processes::{Activity, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation};
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
@@ -56,18 +56,18 @@ fn a_message_flows_once_both_sides_are_there() {
 fn time_limits_end_a_wait_and_the_other_side_waits_on() {
     let mut world = world();
     world.spawn("receiver", THERE, async |cx: Process<u32>| {
-        assert_eq!(cx.receive_within("box", secs(2)).await, Err(Failure::TimedOut));
+        assert_eq!(cx.receive_within("box", secs(2)).await, Err(RequestError::TimedOut));
         assert_eq!(cx.now(), secs(2));
         assert_eq!((cx.receive("box").await, cx.now()), (Ok(1), secs(4)), "only the second wait was served");
         // The message is on its way when the time is over: its sender is told.
-        assert_eq!(cx.receive_within("box", Time::millis(500)).await, Err(Failure::TimedOut));
+        assert_eq!(cx.receive_within("box", Time::millis(500)).await, Err(RequestError::TimedOut));
     });
     world.spawn("sender", HERE, async |cx: Process<u32>| {
         cx.sleep(secs(3)).await;
         cx.send("box", 1, 1.0).await.unwrap();
-        assert_eq!(cx.send("box", 2, 1.0).await, Err(Failure::GivenUp));
+        assert_eq!(cx.send("box", 2, 1.0).await, Err(RequestError::GivenUp));
         assert_eq!(cx.now(), Time::millis(4500));
-        assert_eq!(cx.send_within("nobody", 3, 1.0, secs(1)).await, Err(Failure::TimedOut));
+        assert_eq!(cx.send_within("nobody", 3, 1.0, secs(1)).await, Err(RequestError::TimedOut));
     });
     let report = run(world);
     assert!(report.unreceived.is_empty(), "what was given up is in no mailbox");
@@ -92,7 +92,7 @@ fn activities_go_on_while_their_process_does_something_else() {
         assert!(!a.test(&cx).await);
         assert_eq!(
             Activity::wait_any_within(&cx, &mut [&mut never], Time::millis(1)).await,
-            Err(Failure::TimedOut)
+            Err(RequestError::TimedOut)
         );
         assert_eq!(
             Activity::wait_any(&cx, &mut [&mut never, &mut b, &mut a]).await,
@@ -118,7 +118,7 @@ fn a_detached_activity_outlives_its_process() {
         assert_eq!((cx.receive("box").await, cx.now()), (Ok(4), secs(2)));
         assert_eq!(
             cx.receive_within("gone", secs(1)).await,
-            Err(Failure::TimedOut),
+            Err(RequestError::TimedOut),
             "dropped, it was cancelled"
         );
         // One core of two computes what was detached, at the start.
@@ -134,8 +134,8 @@ fn an_activity_belongs_to_the_process_that_began_it() {
     world.spawn("owner", HERE, async |cx: Process<u32>| {
         let mut mine = cx.start_compute(1e9);
         let thief = async move |other: Process<u32>| {
-            assert_eq!(mine.wait(&other).await, Err(Failure::Unknown));
-            assert_eq!(Activity::wait_all(&other, &mut [&mut mine]).await, Err(Failure::Unknown));
+            assert_eq!(mine.wait(&other).await, Err(RequestError::Unknown));
+            assert_eq!(Activity::wait_all(&other, &mut [&mut mine]).await, Err(RequestError::Unknown));
         };
         let thief = cx.spawn("thief", HERE, thief).await.unwrap();
         cx.join(thief).await.unwrap();
@@ -194,7 +194,11 @@ fn who_is_killed_runs_no_more_and_lets_go_what_it_holds() {
         cx.join(victim).await.unwrap();
         let _held = lock.lock(&cx).await.unwrap();
         assert_eq!(cx.now(), secs(1));
-        assert_eq!(cx.receive_within("box", secs(1)).await, Err(Failure::TimedOut), "its message is gone");
+        assert_eq!(
+            cx.receive_within("box", secs(1)).await,
+            Err(RequestError::TimedOut),
+            "its message is gone"
+        );
     });
     run(world);
     assert_eq!(*ends.lock().unwrap(), [2, 1], "hooks, the latest first");
@@ -220,9 +224,9 @@ fn a_host_that_goes_takes_its_processes_and_messages_and_some_come_back() {
         let mut lost = cx.start_send("service", 1, 1.0);
         cx.sleep(Time::millis(500)).await;
         cx.switch_off(THERE);
-        assert_eq!(lost.wait(&cx).await, Err(Failure::HostOff));
-        assert_eq!(cx.spawn("late", THERE, async |_| ()).await, Err(Failure::HostOff));
-        assert_eq!(cx.spawn("nowhere", HostId(9), async |_| ()).await, Err(Failure::Unknown));
+        assert_eq!(lost.wait(&cx).await, Err(RequestError::HostOff));
+        assert_eq!(cx.spawn("late", THERE, async |_| ()).await, Err(RequestError::HostOff));
+        assert_eq!(cx.spawn("nowhere", HostId(9), async |_| ()).await, Err(RequestError::Unknown));
         cx.sleep(secs(1)).await;
         cx.switch_on(THERE);
         cx.send("service", 0, 1.0).await.unwrap();
@@ -249,7 +253,7 @@ fn semaphores_condition_variables_barriers_and_queues_keep_the_order_of_coming()
                 assert_eq!((last, cx.now()), (number == 2, secs(3)));
                 let mut held = lock.lock(&cx).await.unwrap();
                 if number == 0 {
-                    assert_eq!(changed.wait_within(&mut held, secs(1)).await, Err(Failure::TimedOut));
+                    assert_eq!(changed.wait_within(&mut held, secs(1)).await, Err(RequestError::TimedOut));
                     assert_eq!(cx.now(), secs(4));
                 } else {
                     changed.wait(&mut held).await.unwrap();
@@ -260,7 +264,7 @@ fn semaphores_condition_variables_barriers_and_queues_keep_the_order_of_coming()
             };
             children.push(cx.spawn("child", HERE, child).await.unwrap());
         }
-        assert_eq!(permits.acquire_within(&cx, secs(1)).await, Err(Failure::TimedOut));
+        assert_eq!(permits.acquire_within(&cx, secs(1)).await, Err(RequestError::TimedOut));
         cx.sleep(secs(4)).await;
         changed.notify_all(&cx);
         for child in children {
@@ -271,13 +275,13 @@ fn semaphores_condition_variables_barriers_and_queues_keep_the_order_of_coming()
             got.push(queue.get(&cx).await.unwrap());
         }
         assert_eq!(got, [0, 1, 2]);
-        assert_eq!(queue.get_within(&cx, secs(1)).await, Err(Failure::TimedOut));
-        assert_eq!(changed_is_no_queue(&cx).await, Err(Failure::Unknown));
+        assert_eq!(queue.get_within(&cx, secs(1)).await, Err(RequestError::TimedOut));
+        assert_eq!(changed_is_no_queue(&cx).await, Err(RequestError::Unknown));
     });
     run(world);
 }
 
-async fn changed_is_no_queue(cx: &Process<u32>) -> Result<(), Failure> {
+async fn changed_is_no_queue(cx: &Process<u32>) -> Result<(), RequestError> {
     cx.join(ProcessId(1_000_000)).await
 }
 
@@ -356,7 +360,7 @@ fn what_is_given_up_on_its_way_leaves_its_bandwidth_to_others() {
     });
     world.spawn("receiver", THERE, async |cx: Process<u32>| {
         let (mut a, mut b) = (cx.start_receive("a"), cx.start_receive("b"));
-        assert_eq!(a.wait(&cx).await, Err(Failure::GivenUp));
+        assert_eq!(a.wait(&cx).await, Err(RequestError::GivenUp));
         assert_eq!(b.wait(&cx).await, Ok(Some(2)));
     });
     world.run().unwrap_or_else(|error| panic!("{error}"));

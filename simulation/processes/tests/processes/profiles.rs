@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
 use paceline_network::{FlowModel, HostId, Platform, read};
-use paceline_processes::{Failure, Process, RunError, Simulation};
+use paceline_processes::{Process, RequestError, RunError, Simulation};
 
 use super::{HERE, THERE, secs};
 
@@ -84,7 +84,7 @@ fn a_host_goes_and_comes_back_and_takes_its_processes_along() {
     world.spawn("once", THERE, async |cx: Process<u32>| cx.sleep(secs(1000)).await);
     world.spawn("sends", HERE, async |cx: Process<u32>| {
         cx.start_receive("other").detach();
-        assert_eq!((cx.send("to", 1, 5e6).await, cx.now()), (Err(Failure::HostOff), secs(2)));
+        assert_eq!((cx.send("to", 1, 5e6).await, cx.now()), (Err(RequestError::HostOff), secs(2)));
     });
     world.spawn("receives", THERE, async |cx: Process<u32>| assert!(cx.receive("to").await.is_err()));
     let report = world.run().unwrap_or_else(|error| panic!("{error}"));
@@ -116,8 +116,8 @@ fn a_link_that_goes_fails_the_message_on_it() {
     let broken = platform("LINK_AVAIL", "wire", "2 0\n7 1");
     let mut world = Simulation::on_platform(&broken, FlowModel::CM02);
     world.spawn("sends", HERE, async |cx: Process<u32>| {
-        assert_eq!((cx.send("to", 1, 5e6).await, cx.now()), (Err(Failure::LinkOff), secs(2)));
-        assert_eq!(cx.send("to", 1, 5e6).await, Err(Failure::LinkOff), "it is still off");
+        assert_eq!((cx.send("to", 1, 5e6).await, cx.now()), (Err(RequestError::LinkOff), secs(2)));
+        assert_eq!(cx.send("to", 1, 5e6).await, Err(RequestError::LinkOff), "it is still off");
         cx.sleep_until(secs(8)).await;
         assert_eq!((cx.send("to", 1, 5e6).await, cx.now()), (Ok(()), millis(13_250)));
     });

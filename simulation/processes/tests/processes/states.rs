@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
 use paceline_processes::{
-    Barrier, Condition, Failure, Mutex as Lock, Process, ProcessId, Queue, Rounds, Semaphore, Simulation,
+    Barrier, Condition, Mutex as Lock, Process, ProcessId, Queue, RequestError, Rounds, Semaphore, Simulation,
 };
 
 /// What befalls the victim: the columns of the table.
@@ -78,12 +78,12 @@ impl World {
     }
 }
 
-fn told<T>(result: &Result<T, Failure>) -> &'static str {
+fn told<T>(result: &Result<T, RequestError>) -> &'static str {
     match result {
         Ok(_) => "ok",
-        Err(Failure::TimedOut) => "late",
-        Err(Failure::GivenUp) => "given up",
-        Err(Failure::HostOff) => "host off",
+        Err(RequestError::TimedOut) => "late",
+        Err(RequestError::GivenUp) => "given up",
+        Err(RequestError::HostOff) => "host off",
         Err(_) => "?",
     }
 }

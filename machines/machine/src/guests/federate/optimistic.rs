@@ -8,7 +8,7 @@
 //! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
 //! ([`Desk::contribute`] counts messages so).
 
-use paceline_kernel::{Bounds, Model, MovingWindow, Rollbacks, Time, Trouble, Warp, WarpTurn};
+use paceline_kernel::{Bounds, EventError, Model, MovingWindow, Rollbacks, Time, Warp, WarpTurn};
 
 use super::Reported;
 use super::desk::{Desk, Pass};
@@ -17,7 +17,7 @@ use crate::Guest;
 /// The federate, and how far all have come.
 pub(super) struct Optimistic<M: Model> {
     pub warp: Warp<M>,
-    pub trouble: Option<Box<Trouble>>,
+    pub trouble: Option<Box<EventError>>,
     gvt: Time,
     /// Events since the last round.
     since: u64,

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 
-use paceline_kernel::{Digest, Model, Rollbacks, Time, Trouble};
+use paceline_kernel::{Digest, EventError, Model, Rollbacks, Time};
 use thiserror::Error;
 
 use super::{Driver, FederateProgram, Series};
@@ -42,7 +42,7 @@ pub struct Outcome<O> {
 pub enum OutcomeError {
     /// The model broke a rule or panicked.
     #[error(transparent)]
-    Trouble(Trouble),
+    Event(EventError),
     /// A federate was not done when the machine stopped.
     #[error("federate {federate} is not done: it waits for {waits_for}")]
     Unfinished {
@@ -67,7 +67,7 @@ pub fn collect<M: Model + 'static>(
         federates.push(program.map_err(|_| OutcomeError::Foreign(number))?);
     }
     if let Some(trouble) = federates.iter_mut().find_map(|program| program.trouble()) {
-        return Err(OutcomeError::Trouble(trouble));
+        return Err(OutcomeError::Event(trouble));
     }
     if let Some(program) = federates.iter().find(|program| !program.desk.done) {
         let waits_for = program.waits_for();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing here changes what the simulation computes, only when.
 
-use paceline_kernel::{Fault, Optimism, Time};
+use paceline_kernel::{Optimism, RuleError, Time};
 use thiserror::Error;
 
 use crate::Wait;
@@ -108,7 +108,7 @@ impl Default for GuestSettings {
 pub enum FederatesError {
     /// The model broke a rule while its LPs were initialised.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Rule(#[from] RuleError),
     /// Conservative federates need lookahead.
     #[error("conservative federates need a lookahead above zero, and the model declares none")]
     NoLookahead,

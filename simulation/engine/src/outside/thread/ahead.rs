@@ -8,7 +8,7 @@
 use paceline_kernel::{Bounds, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
 
 use super::{Order, Worker};
-use crate::outside::{Door, Failure, HandOver, OutsideLps, Permit, Standing};
+use crate::outside::{Door, FederateError, HandOver, OutsideLps, Permit, Standing};
 use crate::sync::mpsc::{Receiver, TryRecvError};
 use crate::sync::thread;
 use crate::watch::lvt::{Publisher, publish};
@@ -107,11 +107,11 @@ impl<M: Model> Runner<'_, M> {
         let retreats = permit == Permit::Retreat && self.permit != Permit::Retreat;
         (self.taken_in, self.gvt, self.permit) = (number, gvt, permit);
         if retreats && let Err(trouble) = self.warp.retreat(model, self.partition, gvt, &mut self.outbox) {
-            self.fail(Failure::Trouble(trouble));
+            self.fail(FederateError::Event(trouble));
         }
     }
 
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: FederateError) {
         self.failed = true;
         self.door.failed(failure);
     }
@@ -125,7 +125,7 @@ impl<M: Model> Runner<'_, M> {
             // It is only patient where others may come first.
             WarpTurn::Waits => !patient,
             WarpTurn::Failed(trouble) => {
-                self.fail(Failure::Trouble(trouble));
+                self.fail(FederateError::Event(trouble));
                 true
             }
         }

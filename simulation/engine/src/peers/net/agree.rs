@@ -5,7 +5,7 @@
 use paceline_kernel::Model;
 
 use super::rounds::{Saying, ToSend};
-use super::{Contribution, Delivery, Misfit, NAP, Peers, PeersError, PeersErrorKind, codec};
+use super::{Contribution, Delivery, DeliveryError, NAP, Peers, PeersError, PeersErrorKind, codec};
 use crate::RunError;
 use crate::sync::lock;
 
@@ -87,7 +87,7 @@ impl<M: Model> Peers<M> {
     pub(crate) fn agree(
         &self,
         contribution: Contribution,
-        mut handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
+        mut handle: impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,
     ) -> Result<Contribution, RunError> {
         self.contribute(contribution);
         let _handling = lock(&self.handling);

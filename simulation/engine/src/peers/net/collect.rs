@@ -7,7 +7,7 @@ use paceline_kernel::{Model, Outputs, Part, Partition, Time, World};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Contribution, Delivery, Joined, Misfit, Peers, Settled};
+use super::{Contribution, Delivery, DeliveryError, Joined, Peers, Settled};
 use crate::RunError;
 use crate::watch::monitor::Halt;
 
@@ -17,7 +17,7 @@ impl<M: Model> Peers<M> {
         &self,
         least: Time,
         halt: Option<Halt>,
-        handle: impl FnMut(Delivery<M>) -> Result<(), Misfit>,
+        handle: impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,
     ) -> Result<Settled, RunError> {
         let all = self.agree(Contribution { least, halt, ..Contribution::default() }, handle)?;
         Ok(Settled { least: all.least, halt: all.halt })
@@ -81,7 +81,7 @@ impl<M: Model> Peers<M> {
     fn bring(&self, bytes: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
         let extra = vec![(self.rank(), bytes)];
         let contribution = Contribution { extra, gathers, ..Contribution::default() };
-        let all = self.agree(contribution, Misfit::stray)?.extra;
+        let all = self.agree(contribution, DeliveryError::stray)?.extra;
         let ranks = self.transport.ranks();
         if gathers && self.rank() != 0 {
             return Ok(vec![Vec::new(); ranks as usize]);

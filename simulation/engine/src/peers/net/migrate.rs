@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::codec::{Written, bundle, put};
-use super::{Contribution, Delivery, Misfit, Peers};
+use super::{Contribution, Delivery, DeliveryError, Peers};
 use crate::RunError;
 use crate::sync::lock;
 
@@ -34,10 +34,10 @@ impl<M: Model> Peers<M> {
         }
         let mut bundles: Vec<Option<Vec<u8>>> = vec![None; self.transport.ranks() as usize];
         self.agree(Contribution::default(), |delivery| {
-            let Delivery::Bundle { from, bytes } = delivery else { return Misfit::stray(delivery) };
+            let Delivery::Bundle { from, bytes } = delivery else { return DeliveryError::stray(delivery) };
             match bundles[from as usize].replace(bytes) {
                 None => Ok(()),
-                Some(_) => Err(Misfit("two bundles in one round".into())),
+                Some(_) => Err(DeliveryError("two bundles in one round".into())),
             }
         })?;
         let missing = self.others_of(self.rank()).find(|rank| bundles[*rank as usize].is_none());

@@ -16,7 +16,7 @@ use paceline_kernel::{Model, Time};
 use super::state::{Standing, State};
 use super::{Channelled, Desk};
 use crate::RunError;
-use crate::peers::{Contribution, Counts, Delivery, Misfit, Peers};
+use crate::peers::{Contribution, Counts, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 
 impl<M: Model> Channelled<'_, M> {
@@ -49,18 +49,18 @@ impl<M: Model> Channelled<'_, M> {
     }
 
     /// Puts a delivery into the inbox of its federate; those for which it matters are touched.
-    pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), Misfit> {
+    pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), DeliveryError> {
         match delivery {
             Delivery::Promise { to, slot, clock, events } => {
                 let on_demand = !events.is_empty() && self.on_demand;
                 let promised = lock(&self.seats[to as usize].inbox).extra.clocks.get(slot as usize).copied();
                 let Some(promised) = promised else {
-                    return Err(Misfit(format!(
+                    return Err(DeliveryError(format!(
                         "a promise on channel {slot} to federate {to}, which is not there"
                     )));
                 };
                 if events.iter().any(|event| event.time() < promised) {
-                    return Err(Misfit(format!(
+                    return Err(DeliveryError(format!(
                         "an event for federate {to} before the last promise, {promised}"
                     )));
                 }
@@ -74,7 +74,7 @@ impl<M: Model> Channelled<'_, M> {
                 touched.push(to);
             }
             Delivery::Events { .. } | Delivery::Mail { .. } | Delivery::Bundle { .. } => {
-                return Err(Misfit::protocol());
+                return Err(DeliveryError::protocol());
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use paceline_kernel::{Mail, Model, Time};
 use super::state::State;
 use super::{Desk, Optimistic};
 use crate::RunError;
-use crate::peers::{Contribution, Delivery, Misfit, Peers};
+use crate::peers::{Contribution, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 use crate::watch::monitor::Halt;
 
@@ -45,7 +45,7 @@ impl<M: Model> Optimistic<'_, M> {
             // All have agreed on the limit; GVT here may be less.
             let limit = lock(&self.shared.state).gvt.limit();
             if least < limit {
-                return Err(Misfit(format!("a message for {least}, before GVT, {limit}")));
+                return Err(DeliveryError(format!("a message for {least}, before GVT, {limit}")));
             }
             lock(&self.seats[to as usize].inbox).push(mail);
             lock(&self.shared.state).delivered(to, least);
@@ -139,9 +139,9 @@ fn least<E>(mail: &Mail<E>) -> Time {
 }
 
 /// The mail that a process has sent, and for which federate.
-fn mail_of<M: Model>(delivery: Delivery<M>) -> Result<(u32, Mail<M::Event>), Misfit> {
+fn mail_of<M: Model>(delivery: Delivery<M>) -> Result<(u32, Mail<M::Event>), DeliveryError> {
     match delivery {
         Delivery::Mail { to, mail } => Ok((to, mail)),
-        _ => Err(Misfit::protocol()),
+        _ => Err(DeliveryError::protocol()),
     }
 }

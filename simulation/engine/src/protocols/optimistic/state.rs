@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use paceline_kernel::{Bounds, Effort, Gvt, GvtKind, MovingWindow, Time, Trouble, Wants, WarpTurn};
+use paceline_kernel::{Bounds, Effort, EventError, Gvt, GvtKind, MovingWindow, Time, Wants, WarpTurn};
 
 use super::peers::Shared;
 use crate::protocols::scaffold::{Ending, Ends};
@@ -48,7 +48,7 @@ pub(crate) struct State {
     /// Federates that a worker holds and that are to be looked after again: they run ahead outside, and have said something.
     called: BTreeSet<u32>,
     pub(super) ending: Ending,
-    pub(super) trouble: Option<Box<Trouble>>,
+    pub(super) trouble: Option<Box<EventError>>,
     /// Simulated time from GVT to the front, added up over rounds.
     pub(super) lag_ticks: u128,
     /// The farthest that any federate has been.

@@ -10,7 +10,7 @@
 use paceline_kernel::{Model, Time};
 
 use super::{Bounds, Desk, State, Windowed};
-use crate::peers::{Contribution, Delivery, Misfit, Peers};
+use crate::peers::{Contribution, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 
 impl<M: Model> Windowed<'_, M> {
@@ -67,12 +67,12 @@ impl<M: Model> Windowed<'_, M> {
         let Some(peers) = self.shared.peers else { return false };
         let heard = peers.hear(|delivery| {
             let Delivery::Events { to, mut events } = delivery else {
-                return Err(Misfit::protocol());
+                return Err(DeliveryError::protocol());
             };
             let least = events.iter().map(paceline_kernel::Event::time).min().unwrap_or(Time::MAX);
             let mut state = lock(&self.shared.state);
             if least < state.bounds.of(to) {
-                return Err(Misfit(format!(
+                return Err(DeliveryError(format!(
                     "an event for federate {to} at {least}, in a window that is open"
                 )));
             }

@@ -11,11 +11,11 @@ use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use paceline_kernel::{
-    Event, EventId, Fault, Federate, LpId, Model, Outbox, Partition, Progress, same_lines,
+    Event, EventId, Federate, LpId, Model, Outbox, Partition, Progress, RuleError, same_lines,
 };
 
 use super::watched::Watched;
-use super::{Comparison, Difference, Different, Moment};
+use super::{Comparison, DeterminismError, Difference, Moment};
 
 /// All of so many first events are compared by `Debug` too, and then one in [`SAMPLE`]: showing a state costs
 /// far more than hashing it.
@@ -46,9 +46,9 @@ impl<M: Model> Twin<'_, M> {
     }
 
     /// Compares all LPs after `init`, and what they sent.
-    pub(super) fn compare_starts(&mut self) -> Result<(), Box<Different>> {
+    pub(super) fn compare_starts(&mut self) -> Result<(), Box<DeterminismError>> {
         let differs =
-            |lp, difference| Box::new(Different { events: 0, lp, moment: Moment::Init, difference });
+            |lp, difference| Box::new(DeterminismError { events: 0, lp, moment: Moment::Init, difference });
         for lp in (0..self.partition.lps()).map(LpId) {
             if let Some(difference) = self.lp(lp, true) {
                 return Err(differs(lp, difference));
@@ -68,7 +68,7 @@ impl<M: Model> Twin<'_, M> {
     }
 
     /// Compares what the event handled last has done; `events` came before it.
-    pub(super) fn compare_event(&mut self, events: u64) -> Result<(), Box<Different>> {
+    pub(super) fn compare_event(&mut self, events: u64) -> Result<(), Box<DeterminismError>> {
         let thorough = events < THOROUGH || events.is_multiple_of(SAMPLE);
         let lp = self.taken().to();
         match self.event(lp, thorough) {
@@ -81,7 +81,7 @@ impl<M: Model> Twin<'_, M> {
     }
 
     /// Compares all LPs, after `events` events.
-    pub(super) fn compare_all(&self, events: u64) -> Result<(), Box<Different>> {
+    pub(super) fn compare_all(&self, events: u64) -> Result<(), Box<DeterminismError>> {
         for lp in (0..self.partition.lps()).map(LpId) {
             let (state, _) = self.one.look(lp, self.partition);
             let touched = hash(state) != self.settled[lp.index()];
@@ -97,17 +97,17 @@ impl<M: Model> Twin<'_, M> {
         self.one.queue().taken.as_ref().expect("an event was handled")
     }
 
-    fn different(&self, events: u64, lp: LpId, difference: Difference) -> Box<Different> {
+    fn different(&self, events: u64, lp: LpId, difference: Difference) -> Box<DeterminismError> {
         let event = self.taken();
         let moment = Moment::Event(event.time(), format!("{:?}", event.payload));
-        Box::new(Different { events, lp, moment, difference })
+        Box::new(DeterminismError { events, lp, moment, difference })
     }
 
     /// What differs after `lp` has handled an event.
     fn event(&self, lp: LpId, thorough: bool) -> Option<Difference> {
         let (one, other) = (self.one.fault(), self.other.fault());
         if one != other {
-            return Some(Difference::Fault(shown(one), shown(other)));
+            return Some(Difference::Rule(shown(one), shown(other)));
         }
         let (one, other) = (&self.one.queue().put, &self.other.queue().put);
         self.lp(lp, thorough).or_else(|| {
@@ -143,8 +143,8 @@ fn times(cancelled: &[EventId]) -> String {
 }
 
 /// A fault, or that there is none.
-pub(super) fn shown(fault: Option<&Fault>) -> String {
-    fault.map_or("no rule was broken".to_owned(), Fault::to_string)
+pub(super) fn shown(fault: Option<&RuleError>) -> String {
+    fault.map_or("no rule was broken".to_owned(), RuleError::to_string)
 }
 
 fn hash(value: &impl Hash) -> u64 {

@@ -13,14 +13,16 @@ use std::collections::BinaryHeap;
 use super::super::{Meter, Place};
 use super::check;
 use super::log::{Link, Run, Segment};
-use super::{Saving, Trouble, TroubleKind, Turn, Warp};
+use super::{EventError, EventErrorKind, Saving, Turn, Warp};
 use crate::context::{LpCore, Rules};
 use crate::model::take_back;
 use crate::outbox::Receipt;
 use crate::panics::shown;
 use crate::withdrawn::{Cause, Withdrawn};
 use crate::world::Lp;
-use crate::{AtWork, Context, Event, EventQueue, Fault, Kept, LpId, Model, Outbox, Partition, Time, catch};
+use crate::{
+    AtWork, Context, Event, EventQueue, Kept, LpId, Model, Outbox, Partition, RuleError, Time, catch,
+};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says [`Turn::Waits`] if nothing came of it.
@@ -103,7 +105,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         local: usize,
         link: Link,
         segment: &mut Segment<M>,
-    ) -> Result<bool, Box<Trouble>> {
+    ) -> Result<bool, Box<EventError>> {
         let base = segment.events.len() as u32;
         let mut run = Run {
             local: local as u32,
@@ -151,7 +153,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 None
             }
             Ok(Err(kind)) => Some((kind, true)),
-            Err(panic) => Some((TroubleKind::Panic(panic.note), false)),
+            Err(panic) => Some((EventErrorKind::Panic(panic.note), false)),
         };
         if let Some((kind, handled)) = failure {
             self.stick(model, local, segment, kind, handled, first_sent)?;
@@ -177,14 +179,14 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         model: &M,
         local: usize,
         segment: &mut Segment<M>,
-        kind: TroubleKind,
+        kind: EventErrorKind,
         handled: bool,
         first_sent: u64,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<EventError>> {
         let (id, undo) = (self.base.place.lp(local), self.settings.saving == Saving::Undo);
-        let fatal = matches!(kind, TroubleKind::Irreversible { .. });
+        let fatal = matches!(kind, EventErrorKind::Irreversible { .. });
         let event = segment.events.pop().expect("the event that failed was noted before it was handled");
-        let trouble = Box::new(Trouble { kind, lp: id, at: event.time(), event: shown(&event.payload) });
+        let trouble = Box::new(EventError { kind, lp: id, at: event.time(), event: shown(&event.payload) });
         if fatal {
             return Err(trouble);
         }
@@ -294,8 +296,8 @@ impl<M: Model> Work<'_, M> {
         mut events: impl Iterator<Item = &'e Event<M::Event>>,
         late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
         sent: &mut Vec<Event<M::Event>>,
-        fault: &mut Option<Box<Fault>>,
-    ) -> Result<bool, TroubleKind>
+        fault: &mut Option<Box<RuleError>>,
+    ) -> Result<bool, EventErrorKind>
     where
         M::Event: 'e,
     {
@@ -356,7 +358,7 @@ impl<M: Model> Work<'_, M> {
             if cx.alarmed() {
                 if cx.calm() {
                     let fault = fault.take().expect("a rule was broken");
-                    return Err(TroubleKind::Fault(*fault));
+                    return Err(EventErrorKind::Rule(*fault));
                 }
                 // Everything else is dealt with after the batch.
                 let joins = |event: &&Event<M::Event>| event.time() < self.bound && event.to() == self.id;

@@ -7,7 +7,7 @@
 //! still change what the LP does next. Where the hashes are equal, the lines of `Debug` may come in another order: those of
 //! a hash map do.
 
-use super::TroubleKind;
+use super::EventErrorKind;
 use crate::digest::hash_of;
 use crate::model::take_back;
 use crate::shown::same_lines;
@@ -20,7 +20,7 @@ pub(super) fn handle<M: Model>(
     event: &Event<M::Event>,
     cx: &mut Context<'_, M>,
     undo: bool,
-) -> Result<(), TroubleKind> {
+) -> Result<(), EventErrorKind> {
     // As text too: a copy that shares something with the state changes along with it.
     let copy = state.clone();
     let (hash, text) = (hash_of(state), format!("{state:#?}"));
@@ -63,7 +63,7 @@ fn same<S: std::hash::Hash + std::fmt::Debug>(
     hash: u64,
     text: &str,
     state: &S,
-) -> Result<(), TroubleKind> {
+) -> Result<(), EventErrorKind> {
     let now = format!("{state:#?}");
     match hash_of(state) == hash {
         true if same_lines(&now, text) => Ok(()),
@@ -93,6 +93,6 @@ fn first_line<'t>(before: &'t str, after: &'t str) -> (&'t str, &'t str) {
     }
 }
 
-fn difference(what: &'static str, before: &str, after: &str) -> TroubleKind {
-    TroubleKind::Irreversible { what, before: before.to_owned(), after: after.to_owned() }
+fn difference(what: &'static str, before: &str, after: &str) -> EventErrorKind {
+    EventErrorKind::Irreversible { what, before: before.to_owned(), after: after.to_owned() }
 }

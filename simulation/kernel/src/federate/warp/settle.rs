@@ -1,6 +1,6 @@
 //! Coming back from ahead: at the end of a run, for a checkpoint, to make room.
 
-use super::{Rollbacks, Trouble, Warp};
+use super::{EventError, Rollbacks, Warp};
 use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
@@ -12,7 +12,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         partition: &Partition,
         gvt: Time,
         outbox: &mut Outbox<M::Event>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<EventError>> {
         let retreated = catch(|| {
             self.log.commit_all(model, &mut self.base, gvt);
             if let Some(trouble) = self.trouble(gvt) {
@@ -21,7 +21,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             self.fall_back(model, partition, Time::ZERO, outbox);
             self.lost.clone().map_or(Ok(()), Err)
         });
-        retreated.unwrap_or_else(|panic| Err(Trouble::of_caught(panic)))
+        retreated.unwrap_or_else(|panic| Err(EventError::of_caught(panic)))
     }
 
     /// Rolls back everything from `time` on that is not final.

@@ -7,14 +7,14 @@
 use thiserror::Error;
 
 use crate::panics::{Asked, shown};
-use crate::{Caught, Event, EventQueue, Fault, LpId, Model, PanicNote, Time};
+use crate::{Caught, Event, EventQueue, LpId, Model, PanicNote, RuleError, Time};
 
 /// Why a run ends before its time.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{kind}{}", self.place())]
-pub struct Trouble {
+pub struct EventError {
     /// What went wrong.
-    pub kind: TroubleKind,
+    pub kind: EventErrorKind,
     /// The LP that handled the event.
     pub lp: LpId,
     /// The time of the event.
@@ -23,15 +23,15 @@ pub struct Trouble {
     pub event: String,
 }
 
-crate::debug_tells!(Trouble);
+crate::debug_tells!(EventError);
 
 /// What can end a run before its time because of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum TroubleKind {
+pub enum EventErrorKind {
     /// A send broke a rule.
     #[error(transparent)]
-    Fault(Fault),
+    Rule(RuleError),
     /// The model panicked.
     #[error("the model panicked{0}")]
     Panic(PanicNote),
@@ -53,7 +53,7 @@ pub enum TroubleKind {
     },
 }
 
-impl TroubleKind {
+impl EventErrorKind {
     /// The backtrace of a panic, if the hook of the program left one.
     pub fn backtrace(&self) -> Option<&str> {
         match self {
@@ -63,14 +63,14 @@ impl TroubleKind {
     }
 }
 
-impl Trouble {
-    pub(in crate::federate) fn of_fault(fault: Fault) -> Self {
+impl EventError {
+    pub(in crate::federate) fn of_fault(fault: RuleError) -> Self {
         let (lp, at, event) = (fault.from, fault.now, fault.event.clone());
-        Self { kind: TroubleKind::Fault(fault), lp, at, event }
+        Self { kind: EventErrorKind::Rule(fault), lp, at, event }
     }
 
     pub(in crate::federate) fn of_panic<E: std::fmt::Debug>(panic: &Caught, event: &Event<E>) -> Self {
-        let (lp, at, kind) = (event.to(), event.time(), TroubleKind::Panic(panic.note.clone()));
+        let (lp, at, kind) = (event.to(), event.time(), EventErrorKind::Panic(panic.note.clone()));
         Self { kind, lp, at, event: shown(&event.payload) }
     }
 
@@ -85,7 +85,7 @@ impl Trouble {
     /// Faults tell their place themselves.
     fn place(&self) -> String {
         match self.kind {
-            TroubleKind::Fault(_) => String::new(),
+            EventErrorKind::Rule(_) => String::new(),
             _ => format!("\nin {} at {}, handling {}", self.lp, self.at, self.event),
         }
     }
@@ -94,7 +94,7 @@ impl Trouble {
 /// An LP that is stuck.
 #[derive(Debug)]
 pub(super) struct Stuck<E> {
-    trouble: Box<Trouble>,
+    trouble: Box<EventError>,
     /// The event that went wrong.
     event: Event<E>,
     /// Later events of the LP.
@@ -104,7 +104,7 @@ pub(super) struct Stuck<E> {
 }
 
 impl<E> Stuck<E> {
-    pub fn new(trouble: Box<Trouble>, event: Event<E>, parked: Vec<Event<E>>, broken: bool) -> Self {
+    pub fn new(trouble: Box<EventError>, event: Event<E>, parked: Vec<Event<E>>, broken: bool) -> Self {
         Self { trouble, event, parked, broken }
     }
 
@@ -120,7 +120,7 @@ impl<E> Stuck<E> {
 
 impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
     /// The trouble that can no longer be rolled back, if there is one.
-    pub(super) fn trouble(&self, safe: Time) -> Option<Box<Trouble>> {
+    pub(super) fn trouble(&self, safe: Time) -> Option<Box<EventError>> {
         let final_ones = self.stuck.values().filter(|stuck| stuck.trouble.at < safe);
         let first = final_ones.min_by_key(|stuck| stuck.event.key());
         first.map(|stuck| stuck.trouble.clone()).or_else(|| self.lost.clone())
@@ -130,9 +130,9 @@ impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
     pub(super) fn unstick(&mut self, local: usize) {
         let Some(stuck) = self.stuck.remove(&(local as u32)) else { return };
         if stuck.broken {
-            let TroubleKind::Panic(note) = stuck.trouble.kind.clone() else { return };
-            let kind = TroubleKind::HalfUndone(note);
-            self.lost.get_or_insert(Box::new(Trouble { kind, ..*stuck.trouble }));
+            let EventErrorKind::Panic(note) = stuck.trouble.kind.clone() else { return };
+            let kind = EventErrorKind::HalfUndone(note);
+            self.lost.get_or_insert(Box::new(EventError { kind, ..*stuck.trouble }));
         }
         self.base.queue.push(stuck.event);
         stuck.parked.into_iter().for_each(|event| self.base.queue.push(event));
