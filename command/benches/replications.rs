@@ -1,14 +1,16 @@
-//! `cargo bench -p paceline-cli --bench replications`: how much more of a wireless network a machine gets through when replications
-//! run at once instead of one after the other.
+//! `cargo bench -p paceline-cli --bench replications`: how much more of a wireless network a machine gets
+//! through when replications run at once instead of one after the other.
 //!
-//! Eight replications of `scenarios/wireless.toml` under protocol "window", with two threads each: the fewer hosts there are, the less
-//! there is to do in a window, and the more the threads wait for each other. They run one after the other, 2, 4 and 8 at once;
-//! beside them what `paceline replicate` does where neither `run.threads` nor the protocol is set: a thread each, as many at once as
-//! there are cores, and the protocol that suits that.
+//! Eight replications of `scenarios/wireless.toml` under protocol "window", with two threads each: the fewer
+//! hosts there are, the less there is to do in a window, and the more the threads wait for each other. They
+//! run one after the other, 2, 4 and 8 at once; beside them what `paceline replicate` does where neither
+//! `run.threads` nor the protocol is set: a thread each, as many at once as there are cores, and the protocol
+//! that suits that.
 //!
-//! All sides run once in each round, in an order that turns from round to round, and must have the same digests. The table shows the
-//! medians of the events a second of all replications together and of their ratios to one after the other, round by round, each with
-//! half the distance between the quartiles. `PACELINE_ROUNDS` is the number of rounds.
+//! All sides run once in each round, in an order that turns from round to round, and must have the same
+//! digests. The table shows the medians of the events a second of all replications together and of their
+//! ratios to one after the other, round by round, each with half the distance between the quartiles.
+//! `PACELINE_ROUNDS` is the number of rounds.
 
 use std::process::Command;
 

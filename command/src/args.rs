@@ -45,7 +45,8 @@ pub enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
-    /// Runs replications of a scenario with different seeds, several at once, and reports means with their confidence intervals
+    /// Runs replications of a scenario with different seeds, several at once, and reports means with their
+    /// confidence intervals
     #[command(after_help = REPLICATE_EXAMPLES)]
     Replicate(ReplicateArguments),
     /// Resumes a run from its last checkpoint
@@ -77,15 +78,18 @@ pub enum Command {
     /// Runs published experiments on simulated machines or real threads, and checks their conclusions
     #[command(disable_help_flag = true)]
     Reproduce(LabArguments),
-    /// Runs any command; of its threads that publish their local virtual time, those furthest behind run first
+    /// Runs any command; of its threads that publish their local virtual time, those furthest behind run
+    /// first
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
-    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments on it
+    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments
+    /// on it
     #[cfg(target_os = "linux")]
     #[command(disable_help_flag = true)]
     Xen(LabArguments),
-    /// Lists models, scenarios, protocols, options of optimistic runs and of frames, scheduling policies and guest programs
+    /// Lists models, scenarios, protocols, options of optimistic runs and of frames, scheduling policies and
+    /// guest programs
     List,
 }
 
@@ -199,11 +203,13 @@ pub struct MachineArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// Writes summary.json, and the files of models that have ended, into this folder, which is created if it does not exist
+    /// Writes summary.json, and the files of models that have ended, into this folder, which is created if
+    /// it does not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Writes a trace into this file, for https://ui.perfetto.dev: which VCPU ran when on which PCPU, the LVT of every domain, and all messages
+    /// Writes a trace into this file, for https://ui.perfetto.dev: which VCPU ran when on which PCPU, the LVT
+    /// of every domain, and all messages
     ///
     /// A trace has about 150 bytes for every time that a VCPU is scheduled, and for every message.
     #[arg(long, value_name = "FILE")]

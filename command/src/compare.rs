@@ -1,6 +1,7 @@
 //! `paceline compare`: one machine under several scheduling policies, as a matrix of policies and workloads.
 //!
-//! Its columns are in `simulation/report/src/compare.rs`. The JSON of a workload is that of `paceline machine`.
+//! Its columns are in `simulation/report/src/compare.rs`. The JSON of a workload is that of `paceline
+//! machine`.
 
 use std::time::Instant;
 
@@ -18,7 +19,8 @@ use crate::args::CompareArguments;
 use crate::failure::Special;
 use crate::machine::{self, Watched, ended, everything_of, seconds};
 
-/// Runs a machine under each of the policies, and compares the results. Fails if digests depend on the policy.
+/// Runs a machine under each of the policies, and compares the results. Fails if digests depend on the
+/// policy.
 pub fn compare(arguments: &CompareArguments) -> Result<(), CommandError> {
     let policies = arguments.policies.iter().map(|name| known(name)).collect::<Result<Vec<_>, _>>()?;
     let scenario = machine::read(&Source::read(&arguments.scenario)?)?;

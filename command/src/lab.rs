@@ -1,8 +1,9 @@
-//! The lab's commands, `reproduce` and `xen`: another program, `paceline-lab`, carries them out. It is looked for
-//! beside this one and then in PATH, as cargo looks for `cargo-NAME`, so that whoever runs models need not build the
-//! experiments.
+//! The lab's commands, `reproduce` and `xen`: another program, `paceline-lab`, carries them out. It is looked
+//! for beside this one and then in PATH, as cargo looks for `cargo-NAME`, so that whoever runs models need
+//! not build the experiments.
 //!
-//! Invariant: on Unix the lab's program takes the place of this one: signals reach it, and the exit status is its own.
+//! Invariant: on Unix the lab's program takes the place of this one: signals reach it, and the exit status is
+//! its own.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,8 +20,8 @@ pub const LAB: &str = "paceline-lab";
 /// The commands that it carries out.
 const COMMANDS: [&str; 2] = ["reproduce", "xen"];
 
-/// The command of the lab whose help these arguments ask for, and what its program, which alone has that help, is
-/// given for it.
+/// The command of the lab whose help these arguments ask for, and what its program, which alone has that
+/// help, is given for it.
 pub fn help_of(given: &[OsString]) -> Option<(&'static str, Vec<OsString>)> {
     let [help, command, subcommands @ ..] = given else { return None };
     let known = COMMANDS.into_iter().find(|known| help == "help" && command == known)?;

@@ -10,8 +10,8 @@ use paceline_policy::{POLICIES, PolicyKind};
 
 use crate::models::PROGRAM;
 
-/// Lists models, scenarios, protocols, the ways to run ahead, frames between processes, scheduling policies and
-/// workloads.
+/// Lists models, scenarios, protocols, the ways to run ahead, frames between processes, scheduling policies
+/// and workloads.
 pub fn list() -> Result<(), CommandError> {
     let scenarios = match scenarios() {
         Some(folder) => ("Scenarios", files(&folder)),

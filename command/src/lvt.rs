@@ -1,8 +1,9 @@
-//! `paceline lvt`: `new`, which makes a page; `relay`, in a file of its own; and `watch`, which shows a page while its owners run:
-//! which owner is furthest behind, which ones wait, and which share of a core each gets.
+//! `paceline lvt`: `new`, which makes a page; `relay`, in a file of its own; and `watch`, which shows a page
+//! while its owners run: which owner is furthest behind, which ones wait, and which share of a core each
+//! gets.
 //!
-//! A watch reads the page periodically, and changes nothing on it. It ends after `--count` looks, or when the user interrupts
-//! it, which is no failure; a page that is truncated or overwritten meanwhile is a failure.
+//! A watch reads the page periodically, and changes nothing on it. It ends after `--count` looks, or when the
+//! user interrupts it, which is no failure; a page that is truncated or overwritten meanwhile is a failure.
 
 pub mod arguments;
 mod in_use;

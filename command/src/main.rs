@@ -1,9 +1,9 @@
-//! The `paceline` program: arguments in, a run or a look at one, results out. It parses, wires and prints; what a run
-//! is and does belongs to the other crates.
+//! The `paceline` program: arguments in, a run or a look at one, results out. It parses, wires and prints;
+//! what a run is and does belongs to the other crates.
 //!
-//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and the
-//! signal's number for what a signal has ended, also where it ended with a summary. That of `paceline pace` is the
-//! command's, and those of `paceline reproduce` and `paceline xen` are the lab's.
+//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and
+//! the signal's number for what a signal has ended, also where it ended with a summary. That of `paceline
+//! pace` is the command's, and those of `paceline reproduce` and `paceline xen` are the lab's.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! `paceline network`: looks at a platform file. Prints a summary of it, the links of its routes, or how long transfers take
-//! on it.
+//! `paceline network`: looks at a platform file. Prints a summary of it, the links of its routes, or how long
+//! transfers take on it.
 //!
 //! A mistake in a file is reported in one message with file and line (exit status 2).
 
@@ -23,8 +23,8 @@ use transfers::{Transfer, field};
 
 /// The most hosts of a platform whose routes are shown without being named.
 const MOST_HOSTS: usize = 100;
-/// How long a transfer takes in the constant model: as SimGrid documents its own. What SimGrid 3.32 computes is its latency
-/// factor, 13.01 s by default, since no default of that model replaces the one of LV08.
+/// How long a transfer takes in the constant model: as SimGrid documents its own. What SimGrid 3.32 computes
+/// is its latency factor, 13.01 s by default, since no default of that model replaces the one of LV08.
 const CONSTANT_SECONDS: f64 = 1.0;
 /// The most hosts that a note names.
 const SHOWN: usize = 5;

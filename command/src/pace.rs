@@ -1,8 +1,9 @@
-//! `paceline pace`: runs a command, and of its threads that publish their local virtual time those furthest behind first.
+//! `paceline pace`: runs a command, and of its threads that publish their local virtual time those furthest
+//! behind first.
 //!
-//! One line on stderr says which policy paces and why no better one does. The command has stdin and stdout for itself, and its exit
-//! status is ours: 128 and the number of the signal where one has ended it, 127 where there is no such program, 126
-//! where it cannot be executed.
+//! One line on stderr says which policy paces and why no better one does. The command has stdin and stdout
+//! for itself, and its exit status is ours: 128 and the number of the signal where one has ended it, 127
+//! where there is no such program, 126 where it cannot be executed.
 
 use std::process::{Command, ExitCode};
 

@@ -1,5 +1,5 @@
-//! Any bytes as a checkpoint: as they are, and as the body of one whose lengths and checksum fit. It reads as a run of the ring,
-//! which then goes on to its end, or is refused with a message.
+//! Any bytes as a checkpoint: as they are, and as the body of one whose lengths and checksum fit. It reads as
+//! a run of the ring, which then goes on to its end, or is refused with a message.
 #![no_main]
 
 use std::fs;

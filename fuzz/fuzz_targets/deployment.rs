@@ -1,4 +1,5 @@
-//! Any text as a deployment for a platform with two hosts: it reads as one, or is refused with a message that has a place.
+//! Any text as a deployment for a platform with two hosts: it reads as one, or is refused with a message that
+//! has a place.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Any bytes as a frame between processes, as the payload of one whose header fits, and as that with one byte changed: they are read as
-//! what was sent, or refused with a message.
+//! Any bytes as a frame between processes, as the payload of one whose header fits, and as that with one byte
+//! changed: they are read as what was sent, or refused with a message.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
-//! Any bytes as what the other side of a new connection says, by itself or after a greeting that fits, to a process that has connected
-//! and to one that has accepted: it refuses with a message, and the run can still begin.
+//! Any bytes as what the other side of a new connection says, by itself or after a greeting that fits, to a
+//! process that has connected and to one that has accepted: it refuses with a message, and the run can still
+//! begin.
 #![no_main]
 
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! Any bytes as what an outside federate says: the run comes to its end, or ends with an error that says something.
+//! Any bytes as what an outside federate says: the run comes to its end, or ends with an error that says
+//! something.
 #![no_main]
 
 use std::io::{self, Cursor};

@@ -1,5 +1,5 @@
-//! Any bytes as an LVT page and as the memory of a guest, as they are and as the slots behind a header that fits: what they say can
-//! be read, shown and claimed, or is refused with a message.
+//! Any bytes as an LVT page and as the memory of a guest, as they are and as the slots behind a header that
+//! fits: what they say can be read, shown and claimed, or is refused with a message.
 #![no_main]
 
 use std::fs::{self, Permissions};

@@ -1,4 +1,5 @@
-//! Any text as an MPI trace: it is replayed to an end or a typed error, or is refused with a message that has a line.
+//! Any text as an MPI trace: it is replayed to an end or a typed error, or is refused with a message that has
+//! a line.
 //!
 //! What follows the first line that is `~~~~` is the text of every file that it names.
 #![no_main]

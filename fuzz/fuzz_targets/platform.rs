@@ -1,7 +1,9 @@
-//! Any text as a platform file, and as a deployment for it: it reads as one, or is refused with a message that has a place.
+//! Any text as a platform file, and as a deployment for it: it reads as one, or is refused with a message
+//! that has a place.
 //!
-//! What follows the first line that is `~~~~` is the text of every profile that the file names. The readers never panic, and
-//! take no memory or time out of proportion; on what they accept, routes are found or told to be missing.
+//! What follows the first line that is `~~~~` is the text of every profile that the file names. The readers
+//! never panic, and take no memory or time out of proportion; on what they accept, routes are found or told
+//! to be missing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any two texts as TNTP network and trip file: a traffic model comes of them, or a refusal with a message; nothing
-//! panics, and nothing takes memory or time out of proportion.
+//! Any two texts as TNTP network and trip file: a traffic model comes of them, or a refusal with a message;
+//! nothing panics, and nothing takes memory or time out of proportion.
 //!
 //! The two texts are parted by the first line that is `~~~~`. They are read from files, as every user's are.
 #![no_main]

@@ -1,4 +1,5 @@
-//! What the fuzz targets share: a refusal must be one that can be shown, a folder for what has to be read from files, and a model.
+//! What the fuzz targets share: a refusal must be one that can be shown, a folder for what has to be read
+//! from files, and a model.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use paceline_kernel::{Context, LpId, Model, Time};
 use paceline_scenario::ScenarioError;
 use serde::{Deserialize, Serialize};
 
-/// Shows `error` in every form that the program shows it in. Panics where one of them is empty or cannot be made.
+/// Shows `error` in every form that the program shows it in. Panics where one of them is empty or cannot be
+/// made.
 pub fn show(error: &ScenarioError) {
     let mut report = String::new();
     GraphicalReportHandler::new().render_report(&mut report, error).expect("a string takes any report");

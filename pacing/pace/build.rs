@@ -1,9 +1,10 @@
 //! Compiles the crate's C sources.
 //!
-//! The shim for MPI programs (`shim`) and the second guard (`restore`) need a C compiler for the system on which they run: the one
-//! that the environment variable `PACELINE_MPI_CC` names, or else `cc`. Without one the crate is built without them: the files that
-//! it embeds are empty. The policy for the kernel's extensible scheduling class is compiled with the feature `sched-ext`. It needs a clang with
-//! the target "bpf": the one that the environment variable `CLANG` names, or else `clang`.
+//! The shim for MPI programs (`shim`) and the second guard (`restore`) need a C compiler for the system on
+//! which they run: the one that the environment variable `PACELINE_MPI_CC` names, or else `cc`. Without one
+//! the crate is built without them: the files that it embeds are empty. The policy for the kernel's
+//! extensible scheduling class is compiled with the feature `sched-ext`. It needs a clang with the target
+//! "bpf": the one that the environment variable `CLANG` names, or else `clang`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +23,8 @@ fn main() {
     compile_policy();
 }
 
-/// Compiles the C sources of a folder and writes the result to `OUT_DIR`, or an empty file if they cannot be compiled.
+/// Compiles the C sources of a folder and writes the result to `OUT_DIR`, or an empty file if they cannot be
+/// compiled.
 fn compile_for_system(folder: &str, name: &str, flags: &[&str], libraries: &[&str]) {
     println!("cargo:rerun-if-changed={folder}");
     let result = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join(name);

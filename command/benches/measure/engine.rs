@@ -25,7 +25,8 @@ fn burn(rounds: u64) {
 }
 
 impl Work {
-    /// The cost of an event: the first process has its part of all the work, or costs are drawn around the mean.
+    /// The cost of an event: the first process has its part of all the work, or costs are drawn around the
+    /// mean.
     fn cost_us(&self, lp: LpId, draw: u64) -> u64 {
         let (all, others) = (COST_US * u64::from(self.processes), u64::from(self.processes - 1));
         match (self.heavy, lp.0) {
@@ -63,7 +64,8 @@ impl Model for Work {
     }
 }
 
-/// How many rounds of [`burn`] take a microsecond of CPU time: the best of some tries, for others may disturb.
+/// How many rounds of [`burn`] take a microsecond of CPU time: the best of some tries, for others may
+/// disturb.
 pub fn rounds_per_us() -> u64 {
     let cpu_ns = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);

@@ -28,35 +28,37 @@ Examples:
 pub struct PaceArguments {
     /// The policy: auto, sched-ext, governor or none
     ///
-    /// sched-ext is a policy in the kernel, for kernels with sched_ext. governor sets real-time priorities, or
-    /// nice levels where only those are permitted. auto takes the first of these that is permitted. none paces nothing.
+    /// sched-ext is a policy in the kernel, for kernels with sched_ext. governor sets real-time priorities,
+    /// or nice levels where only those are permitted. auto takes the first of these that is permitted.
+    /// none paces nothing.
     #[arg(long, value_name = "POLICY", default_value = "auto")]
     pub policy: PolicyChoice,
 
     /// The time between two scheduling decisions: auto, or from 100us to 10ms
     ///
-    /// auto compares slices of 100us, 200us and 500us, and takes the one with which the program makes most progress.
+    /// auto compares slices of 100us, 200us and 500us, and takes the one with which the program makes most
+    /// progress.
     #[arg(long, value_name = "DURATION", default_value = "auto")]
     pub slice: Slice,
 
     /// The least share of a core for each thread that wants to run, whatever the others publish
     ///
-    /// If all shares together exceed a tenth of the machine, they are reduced evenly. Every thread runs at least
-    /// twice a second.
+    /// If all shares together exceed a tenth of the machine, they are reduced evenly. Every thread runs at
+    /// least twice a second.
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     pub min_share: Permille,
 
     /// Paces also while pacing does not make the program faster
     ///
-    /// Otherwise paceline now and then runs the program without pacing for some hundredths of a second, and stops
-    /// pacing while the program is faster without it; a line on stderr says so.
+    /// Otherwise paceline now and then runs the program without pacing for some hundredths of a second, and
+    /// stops pacing while the program is faster without it; a line on stderr says so.
     #[arg(long)]
     pub always: bool,
 
     /// The shim for MPI programs: auto, on or off
     ///
-    /// With it, ranks that wait inside the MPI library (Open MPI, MPICH) yield their core and publish that they wait. auto loads it
-    /// when COMMAND is an MPI launcher.
+    /// With it, ranks that wait inside the MPI library (Open MPI, MPICH) yield their core and publish that
+    /// they wait. auto loads it when COMMAND is an MPI launcher.
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = mpi_choice)]
     pub mpi: MpiChoice,
 

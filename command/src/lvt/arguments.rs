@@ -24,7 +24,8 @@ pub enum LvtCommand {
     New(NewArguments),
     /// Shows which threads are behind, which wait, and which share of a core each gets
     Watch(WatchArguments),
-    /// Copies the LVT that the guest of a virtual machine publishes to the page, into the slots of its virtual CPUs' threads
+    /// Copies the LVT that the guest of a virtual machine publishes to the page, into the slots of its
+    /// virtual CPUs' threads
     Relay(RelayArguments),
 }
 
@@ -43,7 +44,8 @@ pub struct NewArguments {
 /// The arguments of `lvt watch`.
 #[derive(Args, Debug)]
 pub struct WatchArguments {
-    /// The page: a file or a pinned BPF map [default: the page that PACELINE_LVT names, else the one that running programs use]
+    /// The page: a file or a pinned BPF map [default: the page that PACELINE_LVT names, else the one that
+    /// running programs use]
     #[arg(long, value_name = "PATH")]
     pub page: Option<PathBuf>,
 

@@ -1,6 +1,7 @@
 //! The LVT pages that programs of this machine use, as their environments name them.
 //!
-//! Invariant: each page is listed once, by whatever paths it is named; what is no page, or not for this user, is not listed.
+//! Invariant: each page is listed once, by whatever paths it is named; what is no page, or not for this user,
+//! is not listed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +42,8 @@ pub fn pages() -> Vec<InUse> {
     pages
 }
 
-/// The page that the environment of a process names, and its id and name; of this user's only, as others' are not shown to us.
+/// The page that the environment of a process names, and its id and name; of this user's only, as others' are
+/// not shown to us.
 fn named_by(process: &Process) -> Option<(PathBuf, (i32, String))> {
     let path =
         process.environ().ok()?.get(ENV.as_ref() as &std::ffi::OsStr).filter(|path| !path.is_empty())?.into();

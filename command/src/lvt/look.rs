@@ -1,8 +1,8 @@
-//! One look at a page: each owner's LVT compared with the others', its state, and its share of a core since the last
-//! look.
+//! One look at a page: each owner's LVT compared with the others', its state, and its share of a core since
+//! the last look.
 //!
-//! Invariants: any bytes of the page give a look; the owner furthest behind comes first, and owners without an LVT
-//! that counts come last.
+//! Invariants: any bytes of the page give a look; the owner furthest behind comes first, and owners without
+//! an LVT that counts come last.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,7 +1,8 @@
-//! `paceline lvt relay`: carries what a virtual machine's guest publishes to the host's page, until the machine ends.
+//! `paceline lvt relay`: carries what a virtual machine's guest publishes to the host's page, until the
+//! machine ends.
 //!
-//! Sleeps by waiting for the end of QEMU's process, so it ends with it at once. The slots of the VCPU threads are free again
-//! when it ends by itself or by a signal that asks it to.
+//! Sleeps by waiting for the end of QEMU's process, so it ends with it at once. The slots of the VCPU threads
+//! are free again when it ends by itself or by a signal that asks it to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use crate::failure::Special;
 
 /// From one look at the guest's memory to the next.
 const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
-/// For so long QEMU is given time to make the guest's memory and its threads: others may be paced already, and leave it little.
+/// For so long QEMU is given time to make the guest's memory and its threads: others may be paced already,
+/// and leave it little.
 const START: Duration = Duration::from_secs(20);
 /// How often it is looked whether it has.
 const START_LOOK: Duration = Duration::from_millis(20);
@@ -48,7 +50,8 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
     let is_over = |wait| -> Result<bool, CommandError> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };
-    // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted, those are not before it.
+    // Where paced threads take all cores, it would look too seldom otherwise. Where this is not permitted,
+    // those are not before it.
     let mut before_paced = run_before_paced().is_ok();
     let start = Instant::now();
     let mut relay = loop {
@@ -65,7 +68,8 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
         relay.carry(Instant::now()).map_err(Special::Lvt)?;
         if before_paced && looked.elapsed() >= PACER_LOOK {
             looked = Instant::now();
-            // The page vanishes with the pacer. Nobody is paced then, whatever ended it, and the relay needs no priority.
+            // The page vanishes with the pacer. Nobody is paced then, whatever ended it, and the relay needs
+            // no priority.
             before_paced = has_page() || run_as_usual().is_err();
         }
         if is_over(*interval)? {

@@ -1,6 +1,8 @@
-//! A look at a page as a table on a terminal, with a mark for how far each owner is between the last and the first.
+//! A look at a page as a table on a terminal, with a mark for how far each owner is between the last and the
+//! first.
 //!
-//! Invariant: the terminal is given back as it was, also where the program ends by a panic (ratatui restores it).
+//! Invariant: the terminal is given back as it was, also where the program ends by a panic (ratatui restores
+//! it).
 
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,7 +28,8 @@ struct Column {
     width: usize,
     /// On a narrow terminal the columns of low rank have room, and the others are left out.
     rank: u8,
-    /// Whether a text that is wider than the column loses its end. A number never does: a part of it reads like another number.
+    /// Whether a text that is wider than the column loses its end. A number never does: a part of it reads
+    /// like another number.
     may_be_cut: bool,
     cell: fn(&Row, u64) -> String,
 }
@@ -115,7 +118,8 @@ impl Screen {
     /// Gives the terminal back.
     pub fn close(self) {
         if ratatui::try_restore().is_err() {
-            // It is gone: there is nothing to give back, and standard error, where the library would say so, is gone with it.
+            // It is gone: there is nothing to give back, and standard error, where the library would say so,
+            // is gone with it.
             std::mem::forget(self.terminal);
         }
     }
@@ -128,7 +132,8 @@ impl Screen {
         self.terminal.draw(|frame| draw(frame, look, top)).map(drop)
     }
 
-    /// Waits for a key, but not longer than `most`. Says whether it is to end, as it is where the terminal is gone.
+    /// Waits for a key, but not longer than `most`. Says whether it is to end, as it is where the terminal is
+    /// gone.
     pub fn wait_for_key(&mut self, most: Duration) -> io::Result<bool> {
         // Not by the library: where the terminal goes meanwhile, it reads again and again, for ever.
         match input(&terminal(), most) {
@@ -222,7 +227,8 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// The columns that there is room for, each with its width: of low rank first, and the first of all in any case.
+/// The columns that there is room for, each with its width: of low rank first, and the first of all in any
+/// case.
 fn shown_columns(look: &Look, spread_ns: u64, columns: usize) -> Vec<(&'static Column, usize)> {
     let width = |column: &Column| {
         if column.may_be_cut {

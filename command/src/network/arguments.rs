@@ -42,10 +42,11 @@ pub struct NetworkArguments {
     #[arg(long, value_enum, value_name = "MODE", requires = "transfers", conflicts_with = "routes")]
     pub mode: Option<Mode>,
 
-    /// Prints the links of routes instead of times: routes of the transfers, or from every host to every other
+    /// Prints the links of routes instead of times: routes of the transfers, or from every host to every
+    /// other
     ///
-    /// As CSV with the columns source,destination,latency_seconds,links. Without --transfers a platform may have 100 hosts
-    /// at most; where there is no route the last two columns are empty.
+    /// As CSV with the columns source,destination,latency_seconds,links. Without --transfers a platform may
+    /// have 100 hosts at most; where there is no route the last two columns are empty.
     #[arg(long)]
     pub routes: bool,
 }

@@ -1,7 +1,8 @@
 //! Files of transfers: CSV with the columns source, destination and bytes.
 //!
-//! A field may stand between quotes; a quote in it is two. Empty lines are passed over. Invariant: every transfer that was
-//! read is between hosts of the platform and has a number of bytes that is finite and not negative.
+//! A field may stand between quotes; a quote in it is two. Empty lines are passed over. Invariant: every
+//! transfer that was read is between hosts of the platform and has a number of bytes that is finite and not
+//! negative.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -88,7 +89,8 @@ fn shortened(text: &str) -> String {
     if text.chars().nth(60).is_some() { head + "..." } else { head }
 }
 
-/// The fields of a line, blanks around them taken off; `None` where quotes are not where a field starts and ends.
+/// The fields of a line, blanks around them taken off; `None` where quotes are not where a field starts and
+/// ends.
 fn fields(line: &str) -> Option<Vec<String>> {
     let (mut found, mut rest) = (Vec::new(), line);
     loop {

@@ -1,10 +1,11 @@
 //! One result: under every protocol, number of federates and threads, a scenario gives the digest and, to the
 //! byte, the files of the sequential run.
 //!
-//! As it is, this runs short horizons and a sample of the matrix in which every protocol, number of federates and threads,
-//! and way to run ahead occurs for each scenario. `PACELINE_MATRIX=full` runs all of it, with longer horizons and a
-//! line about each scenario on stderr; better with `--release`. Real cities are read from `$PACELINE_DATA/tntp`, else from
-//! `../shared/data/tntp` beside the project, and passed over where they are not there.
+//! As it is, this runs short horizons and a sample of the matrix in which every protocol, number of federates
+//! and threads, and way to run ahead occurs for each scenario. `PACELINE_MATRIX=full` runs all of it, with
+//! longer horizons and a line about each scenario on stderr; better with `--release`. Real cities are read
+//! from `$PACELINE_DATA/tntp`, else from `../shared/data/tntp` beside the project, and passed over where they
+//! are not there.
 
 mod modes;
 mod runs;

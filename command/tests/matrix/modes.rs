@@ -88,8 +88,8 @@ pub fn every_mode() -> Vec<Mode> {
     modes
 }
 
-/// Every number of federates with every number of threads; protocols are dealt out to them, differently for each
-/// scenario. Then some that run ahead.
+/// Every number of federates with every number of threads; protocols are dealt out to them, differently for
+/// each scenario. Then some that run ahead.
 pub fn some_modes(scenario: usize) -> Vec<Mode> {
     let mut modes = Vec::new();
     for (f, federates) in FEDERATES.into_iter().enumerate() {

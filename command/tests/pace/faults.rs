@@ -1,5 +1,6 @@
-//! What goes wrong: pacers, guards and programs that are killed or stopped, and pages that are destroyed. The normal scheduler is
-//! always restored, and the program continues. `together.rs` has what hits the pacer and its guards at once.
+//! What goes wrong: pacers, guards and programs that are killed or stopped, and pages that are destroyed. The
+//! normal scheduler is always restored, and the program continues. `together.rs` has what hits the pacer and
+//! its guards at once.
 
 mod together;
 

@@ -23,7 +23,8 @@ pub fn pace(options: &[&str], command: &[&str]) -> Command {
     pace
 }
 
-/// The same, for this test program in one of the roles of `workers.rs`, with an argument and a folder to write to.
+/// The same, for this test program in one of the roles of `workers.rs`, with an argument and a folder to
+/// write to.
 pub fn pace_worker(options: &[&str], role: &str, argument: &str, folder: &Path) -> Command {
     let us = std::env::current_exe().expect("the test program has a path");
     let us = us.to_str().expect("its path is UTF-8");
@@ -40,8 +41,8 @@ pub fn any_turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The turn of a test in which the governor paces with real-time priorities; none, with the reason on stderr, where that is not
-/// permitted.
+/// The turn of a test in which the governor paces with real-time priorities; none, with the reason on stderr,
+/// where that is not permitted.
 pub fn turn() -> Option<MutexGuard<'static, ()>> {
     let turn = any_turn();
     let output = pace(&["--policy", "governor"], &["true"]).output().expect("the program starts");
@@ -162,7 +163,8 @@ pub fn guard_of(pid: i32) -> i32 {
     found.expect("it was found")
 }
 
-/// The second guard of a running `paceline pace` with a governor: it is no descendant, but reads from one of the pacer's pipes.
+/// The second guard of a running `paceline pace` with a governor: it is no descendant, but reads from one of
+/// the pacer's pipes.
 pub fn second_guard_of(pid: i32) -> i32 {
     let pipes = |pid: i32| {
         let files = Process::new(pid).and_then(|process| process.fd());
@@ -194,8 +196,8 @@ pub fn workers_of(pace: &Running) -> Vec<i32> {
     descendants(pace.pid()).into_iter().filter(|pid| *pid != guard).collect()
 }
 
-/// Waits until some threads of the command have to wait for others. Those others cannot be seen from here: whoever looks runs only
-/// while they do not.
+/// Waits until some threads of the command have to wait for others. Those others cannot be seen from here:
+/// whoever looks runs only while they do not.
 pub fn wait_until_paced(pace: &Running) -> Vec<i32> {
     wait_until("threads are paced", || classes(&workers_of(pace)).contains(&IDLE));
     workers_of(pace)

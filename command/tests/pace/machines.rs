@@ -1,8 +1,9 @@
-//! A virtual machine that is paced: its guest publishes in shared memory, `paceline lvt relay` carries that to the page, and the
-//! governor changes the classes of the threads that run its virtual CPUs.
+//! A virtual machine that is paced: its guest publishes in shared memory, `paceline lvt relay` carries that
+//! to the page, and the governor changes the classes of the threads that run its virtual CPUs.
 //!
-//! QEMU emulates the machine, so no hardware virtualization is needed. It, the guest's kernel and a busybox come from the
-//! cache that `scripts/kernel-lab` fills; where that is empty, or a static program cannot be made, the test is skipped.
+//! QEMU emulates the machine, so no hardware virtualization is needed. It, the guest's kernel and a busybox
+//! come from the cache that `scripts/kernel-lab` fills; where that is empty, or a static program cannot be
+//! made, the test is skipped.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};

@@ -1,7 +1,8 @@
-//! `paceline pace` as its users meet it: what it passes to the command, what it paces, and how it handles faults.
+//! `paceline pace` as its users meet it: what it passes to the command, what it paces, and how it handles
+//! faults.
 //!
-//! The commands that are paced are `sh`, and this test program itself in the roles of `workers.rs`. What a machine does not permit is
-//! skipped, with the reason on stderr.
+//! The commands that are paced are `sh`, and this test program itself in the roles of `workers.rs`. What a
+//! machine does not permit is skipped, with the reason on stderr.
 #![cfg(target_os = "linux")]
 
 mod faults;

@@ -1,5 +1,6 @@
-//! Pacing of MPI programs: `examples/mpi/phold` with 16 ranks under Open MPI and MPICH. A library whose compiler or launcher is
-//! missing is skipped, with the reason on stderr. `ratio.rs` compares the run time with and without pacing, and `faults.rs` has what goes wrong.
+//! Pacing of MPI programs: `examples/mpi/phold` with 16 ranks under Open MPI and MPICH. A library whose
+//! compiler or launcher is missing is skipped, with the reason on stderr. `ratio.rs` compares the run time
+//! with and without pacing, and `faults.rs` has what goes wrong.
 
 mod faults;
 mod ratio;
@@ -103,8 +104,8 @@ impl Mpi {
         command
     }
 
-    /// The checksum of the same events computed by two ranks, which have a core each. Null messages go to neighbours, so that they
-    /// need the same number of ranks.
+    /// The checksum of the same events computed by two ranks, which have a core each. Null messages go to
+    /// neighbours, so that they need the same number of ranks.
     fn checksum(&self, options: &[&str]) -> String {
         let ranks = if options.contains(&"null-messages") { RANKS } else { "2" };
         let output = self.unpaced(LIMIT, ranks, &[], options);

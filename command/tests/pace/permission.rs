@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 
 use crate::lab::{IDLE, Running, classes, descendants, pace_worker, wait_until, workers_of};
 
-/// `command` without the right to raise priorities, but for a limit that allows to set nice levels back; none, with the reason on
-/// stderr, where the tools for that lack.
+/// `command` without the right to raise priorities, but for a limit that allows to set nice levels back;
+/// none, with the reason on stderr, where the tools for that lack.
 fn without_rights(command: &Command, nice: bool) -> Option<Command> {
     let limits = ["--rtprio=0:0", if nice { "--nice=20:20" } else { "--nice=0:0" }];
     let mut without = Command::new("prlimit");

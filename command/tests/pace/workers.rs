@@ -33,8 +33,8 @@ fn worker() {
     }
 }
 
-/// Spins until there is a file `stop`, or that time has come, and publishes what its habit is. Fails if it was kept from running
-/// for as long as `starved`.
+/// Spins until there is a file `stop`, or that time has come, and publishes what its habit is. Fails if it
+/// was kept from running for as long as `starved`.
 fn spin_as(habit: &str, until: Instant, folder: &Path, starved: Duration) {
     let publisher = (habit != "silent").then(|| Publisher::from_env(habit));
     let mut publisher = publisher.map(|publisher| {
@@ -105,8 +105,8 @@ fn noise(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 27)
 }
 
-/// Threads that spin while the page is overwritten: "all" of it, or "slots" only, again and again. Of the slots one names
-/// a thread that is none of the command's, right to the start time.
+/// Threads that spin while the page is overwritten: "all" of it, or "slots" only, again and again. Of the
+/// slots one names a thread that is none of the command's, right to the start time.
 fn scribble(argument: &str, folder: &Path) {
     let path = std::env::var_os(paceline_lvt::ENV).expect("there is a page");
     let page = fs::OpenOptions::new().write(true).open(path).expect("the page can be opened");

@@ -1,5 +1,5 @@
-//! Whatever is wrong with a scenario or an option: one message that says where and what is allowed, status 2, and nothing
-//! written.
+//! Whatever is wrong with a scenario or an option: one message that says where and what is allowed, status 2,
+//! and nothing written.
 
 use std::fs;
 

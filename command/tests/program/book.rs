@@ -4,8 +4,8 @@
 //! How a page says what is run:
 //!
 //! - A block ```` ```console ```` is run: a line that begins with `$ ` is a command for bash, the lines below
-//!   it are what it prints, standard error included. The blocks of a page are run in order, in one fresh folder
-//!   in which `scenarios` and `examples` are those of the project.
+//!   it are what it prints, standard error included. The blocks of a page are run in order, in one fresh
+//!   folder in which `scenarios` and `examples` are those of the project.
 //! - A block that follows a line which ends in a file's name in backticks and a colon is that file, and is
 //!   written into the folder.
 //! - What differs from run to run is not compared: the rest of a line that begins with one of

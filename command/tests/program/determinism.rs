@@ -1,5 +1,5 @@
-//! `paceline check --determinism`: what it says, and how it ends. (Models that differ are in the engine's tests; ours do
-//! not.)
+//! `paceline check --determinism`: what it says, and how it ends. (Models that differ are in the engine's
+//! tests; ours do not.)
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! Runs that lose a process: the others end by themselves and say who and why, and the run goes on from its last checkpoint.
+//! Runs that lose a process: the others end by themselves and say who and why, and the run goes on from its
+//! last checkpoint.
 #![cfg(target_os = "linux")]
 
 mod start;
@@ -21,7 +22,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Starts three processes, and waits until they have written a checkpoint: the first, and the ids of the others.
+/// Starts three processes, and waits until they have written a checkpoint: the first, and the ids of the
+/// others.
 fn start(folder: &Path, options: &[&str]) -> (Started, Vec<Pid>) {
     let arguments = [&["run", "long.toml", "--json", "--processes", "3"], options].concat();
     let mut first = Started::new(folder, "first", &arguments);

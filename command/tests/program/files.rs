@@ -1,5 +1,5 @@
-//! What the program writes into whatever a path names: nothing that is no regular file is replaced, nothing is left behind, and runs do
-//! not write over each other.
+//! What the program writes into whatever a path names: nothing that is no regular file is replaced, nothing
+//! is left behind, and runs do not write over each other.
 #![cfg(unix)]
 
 use std::fs::{self, File};

@@ -28,7 +28,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Runs `paceline` where no file can grow beyond so many kilobytes. The signal that says so ends programs that do not handle it.
+/// Runs `paceline` where no file can grow beyond so many kilobytes. The signal that says so ends programs
+/// that do not handle it.
 fn on_a_full_disk(folder: &Path, kilobytes: u32, arguments: &[&str]) -> Output {
     let limited = format!("ulimit -f {kilobytes}; exec \"$0\" \"$@\"");
     let mut command = Command::new("bash");
@@ -298,7 +299,8 @@ fn a_limit_on_file_sizes_does_not_end_a_run_that_writes_checkpoints() {
         let told = (0..8).find_map(|power| {
             let until = format!("run.until={}s", 20 << (2 * power));
             let run = ["run", "small.toml", "--json", "--set", "run.checkpoint=1ms", "--set", &until];
-            // Enough for a ring in shared memory, which is a file too, and for no checkpoint of that many LPs.
+            // Enough for a ring in shared memory, which is a file too, and for no checkpoint of that many
+            // LPs.
             let more = ["--set", "model.lps=60000"];
             let full = on_a_full_disk(folder.path(), 1_000, &[&run[..], &more, processes].concat());
             let message = stderr(&full);

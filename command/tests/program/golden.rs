@@ -1,10 +1,11 @@
 //! The digests of the ready-made scenarios, pinned: what a scenario computes does not change unnoticed.
 //!
-//! The rule: a digest in this table changes only in a commit whose subject says that it does and whose message says why.
-//! Such a commit also makes checkpoints and published results of earlier versions incomparable.
+//! The rule: a digest in this table changes only in a commit whose subject says that it does and whose
+//! message says why. Such a commit also makes checkpoints and published results of earlier versions
+//! incomparable.
 //!
-//! Each scenario runs with the settings of its line `# short:`. Scenarios of machines have no digest; those with a line
-//! `# needs:` read data that the project does not hold.
+//! Each scenario runs with the settings of its line `# short:`. Scenarios of machines have no digest; those
+//! with a line `# needs:` read data that the project does not hold.
 
 use std::collections::BTreeMap;
 use std::fs;

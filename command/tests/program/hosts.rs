@@ -1,4 +1,5 @@
-//! Runs whose processes are started by others: by ssh on other hosts, and by mpirun, whose part a script and a variable play here.
+//! Runs whose processes are started by others: by ssh on other hosts, and by mpirun, whose part a script and
+//! a variable play here.
 #![cfg(target_os = "linux")]
 
 use std::fs;

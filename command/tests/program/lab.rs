@@ -1,5 +1,5 @@
-//! `paceline reproduce` and `paceline xen`: another program carries them out, and what to build is said where it is
-//! missing.
+//! `paceline reproduce` and `paceline xen`: another program carries them out, and what to build is said where
+//! it is missing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,8 +19,8 @@ fn alone() -> (TempDir, PathBuf) {
     (folder, program)
 }
 
-/// A program in the place of the lab's, which says where it is, which process it is and what it was given, and ends
-/// with 7.
+/// A program in the place of the lab's, which says where it is, which process it is and what it was given,
+/// and ends with 7.
 fn lab_in(folder: &Path) {
     let path = folder.join("paceline-lab");
     fs::write(&path, format!("#!/bin/sh\necho {} $$ \"$@\"\nexit 7\n", folder.display())).unwrap();

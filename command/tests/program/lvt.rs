@@ -1,4 +1,5 @@
-//! `paceline lvt watch`, and runs that publish: the page is shown, mistakes are reported, results stay the same.
+//! `paceline lvt watch`, and runs that publish: the page is shown, mistakes are reported, results stay the
+//! same.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

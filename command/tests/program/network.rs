@@ -194,7 +194,8 @@ fn files_that_cannot_be_read_and_options_that_do_not_fit() {
     assert_eq!(none, "source,destination,bytes,seconds\n");
 }
 
-/// The times of transfers from a to b and from a to itself on [`WIRE`] with this `<config>`, and what is noted.
+/// The times of transfers from a to b and from a to itself on [`WIRE`] with this `<config>`, and what is
+/// noted.
 #[track_caller]
 fn configured(settings: &str, arguments: &[&str]) -> (Option<i32>, Vec<String>, String) {
     let folder = folder("source,destination,bytes\na,b,1e6\na,a,1e6\n");

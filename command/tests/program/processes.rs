@@ -1,4 +1,5 @@
-//! Scenarios of processes: what is printed, that the digest depends on nothing of how they are run, and what is refused.
+//! Scenarios of processes: what is printed, that the digest depends on nothing of how they are run, and what
+//! is refused.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Replications: each is the run of its seed, however many run at once, and what they say together is the statistics of those runs.
+//! Replications: each is the run of its seed, however many run at once, and what they say together is the
+//! statistics of those runs.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The scripts for developers: help comes at once, and packages have the names that the distribution gives them.
+//! The scripts for developers: help comes at once, and packages have the names that the distribution gives
+//! them.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Connections that do not belong to a run, while its first process waits for others: however many they are and whatever they send,
-//! those that belong to it join, or one line says what came instead.
+//! Connections that do not belong to a run, while its first process waits for others: however many they are
+//! and whatever they send, those that belong to it join, or one line says what came instead.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -108,7 +108,8 @@ fn if_only_strangers_come_one_line_says_what_they_were() {
     for part in [
         "error: 1 of 3 processes are there after 2s",
         "connections from 127.0.0.1: the other side is no paceline process",
-        // The last of them may come after the end of the wait: of one alone its port is named, and no number of connections.
+        // The last of them may come after the end of the wait: of one alone its port is named, and no number
+        // of connections.
         "the other side is version 9.9.9, this is ",
     ] {
         assert!(last.contains(part), "{part}: {told}");
@@ -116,7 +117,8 @@ fn if_only_strangers_come_one_line_says_what_they_were() {
     assert!(last.len() < 1_000, "however many they were: {told}");
 }
 
-/// The other way round: a process that joins finds something else at the port, and ends in time with one line.
+/// The other way round: a process that joins finds something else at the port, and ends in time with one
+/// line.
 #[test]
 fn who_joins_a_stranger_is_told_what_it_is() {
     let folder = folder();

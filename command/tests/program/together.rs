@@ -1,4 +1,5 @@
-//! Runs of several processes: the same digest and files as those of one, however the processes reach each other; and mistakes.
+//! Runs of several processes: the same digest and files as those of one, however the processes reach each
+//! other; and mistakes.
 //!
 //! By default one run for each protocol and kind of link; with PACELINE_MATRIX=full every combination.
 #![cfg(target_os = "linux")]

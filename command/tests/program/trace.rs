@@ -46,7 +46,8 @@ fn traced(folder: &Path, options: &[&str]) -> Read {
 }
 
 impl Read {
-    /// The events of each track in the order of time; those of the same time in the order of the file, as readers take them.
+    /// The events of each track in the order of time; those of the same time in the order of the file, as
+    /// readers take them.
     fn events(&self) -> BTreeMap<u64, Vec<(u64, &TrackEvent)>> {
         let mut events: BTreeMap<u64, Vec<(u64, &TrackEvent)>> = BTreeMap::new();
         for packet in &self.packets {

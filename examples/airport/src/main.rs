@@ -1,9 +1,9 @@
-//! Airports whose runways serve waiting aeroplanes by priority. One that has waited as long as its fuel lasts gives up and flies on to the
-//! next airport, where it comes first.
+//! Airports whose runways serve waiting aeroplanes by priority. One that has waited as long as its fuel lasts
+//! gives up and flies on to the next airport, where it comes first.
 //!
-//! The timer of an aeroplane that gets its runway is cancelled: [`Context::cancel`] takes the event back that [`Context::schedule`] named,
-//! whatever the protocol. How many wait is measured where an aeroplane arrives, in the state that the airport then has
-//! ([`Model::commit_state`]). At the end no aeroplane may be missing.
+//! The timer of an aeroplane that gets its runway is cancelled: [`Context::cancel`] takes the event back that
+//! [`Context::schedule`] named, whatever the protocol. How many wait is measured where an aeroplane arrives,
+//! in the state that the airport then has ([`Model::commit_state`]). At the end no aeroplane may be missing.
 
 use std::collections::BTreeMap;
 

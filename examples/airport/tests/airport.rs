@@ -1,4 +1,5 @@
-//! The program of a model that cancels events and measures states: one result however it is run, whenever it is interrupted.
+//! The program of a model that cancels events and measures states: one result however it is run, whenever it
+//! is interrupted.
 
 use std::process::{Command, Output};
 

@@ -1,9 +1,11 @@
-//! A model with mistakes to choose from: what people plant in their models without knowing, and what the program says of each.
+//! A model with mistakes to choose from: what people plant in their models without knowing, and what the
+//! program says of each.
 //!
-//! LPs send each other messages. `mistake = "none"` is the model as it should be. With `clock`, `global` or `hash-order` two runs differ,
-//! and `mistakes check --determinism` names the first event after which they do. The others end a run under every
-//! protocol, with an error that names the LP, the time and the event. With `hang` a run does not end at all, until Ctrl-C names the LP
-//! that it waits for, and a second one ends it.
+//! LPs send each other messages. `mistake = "none"` is the model as it should be. With `clock`, `global` or
+//! `hash-order` two runs differ, and `mistakes check --determinism` names the first event after which they
+//! do. The others end a run under every protocol, with an error that names the LP, the time and the event.
+//! With `hang` a run does not end at all, until Ctrl-C names the LP that it waits for, and a second one ends
+//! it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +98,8 @@ impl Chatter {
         assert!(self.mistake != place || std::thread::panicking(), "no way on in {place:?}");
     }
 
-    /// What is added to a delay, in nanoseconds: nothing that a run cannot repeat, unless that is the mistake.
+    /// What is added to a delay, in nanoseconds: nothing that a run cannot repeat, unless that is the
+    /// mistake.
     fn wrongly(&self) -> u64 {
         match self.mistake {
             Mistake::Clock => {

@@ -129,7 +129,8 @@ fn a_panic_in_a_replication_or_a_check_has_its_place_too() {
     assert!(error.contains("`lps`") && error.contains(PLACE), "{error}");
 }
 
-/// Ctrl-C while the model does not come back from an event: a line that names the LP, and a second Ctrl-C ends the program.
+/// Ctrl-C while the model does not come back from an event: a line that names the LP, and a second Ctrl-C
+/// ends the program.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_endless_event_is_named_after_ctrl_c_and_a_second_one_ends_it() {

@@ -1,7 +1,9 @@
-//! A network of stations with several counters and one line each. Who has been served goes to another station, or leaves.
+//! A network of stations with several counters and one line each. Who has been served goes to another
+//! station, or leaves.
 //!
-//! It is a Jackson network: each station is an M/M/c queue whose customers come from outside and from the others, so that Erlang's
-//! formula tells the mean wait. Customers take a fixed time from one station to the next, which is the lookahead.
+//! It is a Jackson network: each station is an M/M/c queue whose customers come from outside and from the
+//! others, so that Erlang's formula tells the mean wait. Customers take a fixed time from one station to the
+//! next, which is the lookahead.
 
 use std::collections::VecDeque;
 
@@ -36,7 +38,8 @@ struct Parameters {
     /// The intervals of the time series.
     #[serde(with = "time")]
     interval: Time,
-    /// How many times as many customers come to a station from outside: a line with a number for each. Without the file, 1.
+    /// How many times as many customers come to a station from outside: a line with a number for each.
+    /// Without the file, 1.
     #[serde(default)]
     demand: Option<InputFile>,
 }
@@ -86,7 +89,8 @@ impl Network {
         self.0.between_arrivals.as_secs_f64() / self.1[station.0 as usize]
     }
 
-    /// The mean number of busy counters at a station: customers a second, those who come again included, by seconds of service.
+    /// The mean number of busy counters at a station: customers a second, those who come again included, by
+    /// seconds of service.
     fn load(&self) -> f64 {
         let Parameters { between_arrivals, service, leaving, .. } = self.0;
         service.as_secs_f64() / (between_arrivals.as_secs_f64() * leaving)

@@ -1,4 +1,5 @@
-//! The program that the library gives this model: one result however it is run, and the one that theory predicts.
+//! The program that the library gives this model: one result however it is run, and the one that theory
+//! predicts.
 
 use std::process::{Command, Output};
 
@@ -39,7 +40,8 @@ fn every_protocol_gives_one_result_near_that_of_erlangs_formula() {
     let of = |name: &str| results[name].as_f64().unwrap_or_else(|| panic!("{name} in {results}"));
     let (mean, theory) = (of("mean_wait_s"), of("mean_wait_by_theory_s"));
     assert!((mean / theory - 1.0).abs() < 0.05, "{mean} s, by theory {theory} s");
-    // Little's law: who is there is who comes, by how long each stays; 17.5 s of 80 a customer are outside of all stations.
+    // Little's law: who is there is who comes, by how long each stays; 17.5 s of 80 a customer are outside of
+    // all stations.
     let (rate, stay) = (100.0 / 40.0 / 0.5, mean + 48.0);
     assert!((of("mean_present") / (rate * stay) - 1.0).abs() < 0.05, "{}", of("mean_present"));
 }

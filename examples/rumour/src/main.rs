@@ -1,7 +1,7 @@
 //! People on a network pass on a rumour: a model of processes with a program of its own.
 //!
-//! Invariant: what a person does depends on the messages that it gets and on its own random numbers, and counters are only added to:
-//! so the results are the same on any number of threads and federates.
+//! Invariant: what a person does depends on the messages that it gets and on its own random numbers, and
+//! counters are only added to: so the results are the same on any number of threads and federates.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -61,7 +61,8 @@ impl Heard {
     }
 }
 
-/// The life of a person: it waits for the rumour, as long as its patience lasts, and then tells it to so many others, one after the other.
+/// The life of a person: it waits for the rumour, as long as its patience lasts, and then tells it to so many
+/// others, one after the other.
 async fn live(cx: Process<u32>, person: u32, rumour: Rumour, heard: Arc<Heard>) {
     // The first one has made it up.
     let hops = if person == 0 {

@@ -1,4 +1,5 @@
-//! A model of processes has the program that models of LPs have: one result however it is run, mistakes with their places, replications.
+//! A model of processes has the program that models of LPs have: one result however it is run, mistakes with
+//! their places, replications.
 
 use std::fs;
 use std::process::{Command, Output};

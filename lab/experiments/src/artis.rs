@@ -1,7 +1,8 @@
-//! The experiments of the ARTIS paper: the effect of its runtime, its marshalling and its Enhanced Heap on the wireless model.
+//! The experiments of the ARTIS paper: the effect of its runtime, its marshalling and its Enhanced Heap on
+//! the wireless model.
 //!
-//! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs with two hyper-threaded CPUs.
-//! Figures 8 to 10 are measured in real time, one run at a time.
+//! Figures 1 to 3 and 4 to 5 are runs of simulated machines, whose hosts are the paper's PCs with two
+//! hyper-threaded CPUs. Figures 8 to 10 are measured in real time, one run at a time.
 
 mod drive;
 mod enhanced_heap;

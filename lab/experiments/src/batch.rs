@@ -1,11 +1,13 @@
-//! The core of all experiments, wherever they run: a plan of runs and a judgement of them, and batches of experiments, whose
-//! runs are done side by side.
+//! The core of all experiments, wherever they run: a plan of runs and a judgement of them, and batches of
+//! experiments, whose runs are done side by side.
 //!
-//! A [`Backend`] defines what a run is and what its result is: this crate's are jobs of this process, the lab's for hypervisors are
-//! boots. A [`Batch`] takes experiments of one backend, does their runs, the longest first, and has each experiment judge.
+//! A [`Backend`] defines what a run is and what its result is: this crate's are jobs of this process, the
+//! lab's for hypervisors are boots. A [`Batch`] takes experiments of one backend, does their runs, the
+//! longest first, and has each experiment judge.
 //!
-//! Invariants: a run's key names everything on which its result depends, so that runs with the same key are done once, however many
-//! experiments need them; runs do not depend on each other. Results of runs are reported on the calling thread only.
+//! Invariants: a run's key names everything on which its result depends, so that runs with the same key are
+//! done once, however many experiments need them; runs do not depend on each other. Results of runs are
+//! reported on the calling thread only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +23,8 @@ use paceline_machine_scenarios::side_by_side;
 pub struct Setup {
     /// Smaller sizes, shorter horizons, fewer repetitions: the same claims in a fraction of the time.
     pub quick: bool,
-    /// The parameters of one experiment, in place of its built-in ones. [`Given::setup`] makes the set-up that goes with them.
+    /// The parameters of one experiment, in place of its built-in ones. [`Given::setup`] makes the set-up
+    /// that goes with them.
     pub given: Option<Given>,
     /// Runs that are repeated with other values of what a source does not state are left out.
     pub without_sweeps: bool,
@@ -147,8 +150,9 @@ impl<B: Backend> Batch<B> {
         &self.cells
     }
 
-    /// Does the runs by `job`, `workers` of them at once, the longest first, and then one at a time those that must be alone.
-    /// `done` is called with each result as runs end. After the first failure of `job` no further run begins, and it is returned.
+    /// Does the runs by `job`, `workers` of them at once, the longest first, and then one at a time those
+    /// that must be alone. `done` is called with each result as runs end. After the first failure of
+    /// `job` no further run begins, and it is returned.
     pub fn run<T: Send, E: Send + Sync>(
         &mut self,
         workers: usize,
@@ -171,8 +175,9 @@ impl<B: Backend> Batch<B> {
         Ok(())
     }
 
-    /// Has all experiments judge the results of the runs, in their order. If one has no finding, a check that does not hold says
-    /// why. The wall time of a finding is that of all its runs, even if other experiments share them.
+    /// Has all experiments judge the results of the runs, in their order. If one has no finding, a check that
+    /// does not hold says why. The wall time of a finding is that of all its runs, even if other
+    /// experiments share them.
     pub fn judge(self, results: &B::Results) -> Vec<Judged> {
         let walls = self.walls;
         let judged = self.planned.into_iter().map(|Planned { name, title, keys, judge }| {

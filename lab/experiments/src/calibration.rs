@@ -1,7 +1,7 @@
 //! The free constants of all experiments, each with its reason; one set for each paper.
 //!
-//! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, to show which conclusions
-//! depend on it.
+//! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, to show which
+//! conclusions depend on it.
 
 use std::collections::BTreeMap;
 
@@ -165,7 +165,8 @@ impl Calibration {
             .unwrap_or_else(|| panic!("every constant that is asked for is in the table: {name}"))
     }
 
-    /// What things cost on the hosts of a paper: where it has a constant of that name, else as `usual` has it.
+    /// What things cost on the hosts of a paper: where it has a constant of that name, else as `usual` has
+    /// it.
     pub(crate) fn costs(&self, paper: &str, usual: Costs) -> Costs {
         let mut costs = usual;
         for (name, cost) in [
@@ -195,7 +196,8 @@ impl Calibration {
         changed
     }
 
-    /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1, and a share at most the whole.
+    /// The same values, but the constant `name` times `numerator` / `denominator`, at least 1, and a share at
+    /// most the whole.
     #[must_use]
     pub fn scaled(&self, name: &'static str, numerator: u64, denominator: u64) -> Self {
         let is_share = CONSTANTS.iter().any(|constant| constant.name == name && constant.unit == "permille");

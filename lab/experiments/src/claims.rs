@@ -1,8 +1,9 @@
-//! The comparisons of a judgement. What an experiment runs is a matter of its parameters, so a comparison can lack a
-//! point that somebody has taken out of these: it is left out, the finding says so, and the rest is judged.
+//! The comparisons of a judgement. What an experiment runs is a matter of its parameters, so a comparison can
+//! lack a point that somebody has taken out of these: it is left out, the finding says so, and the rest is
+//! judged.
 //!
-//! Invariant: only a run that was not planned is a reason to leave out a comparison; one that failed is a failure of
-//! the whole.
+//! Invariant: only a run that was not planned is a reason to leave out a comparison; one that failed is a
+//! failure of the whole.
 
 use paceline_report::{Check, Finding};
 
@@ -29,7 +30,8 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Compares as [`check`] says; `ours` is left out with the whole check where one of its runs was not planned.
+    /// Compares as [`check`] says; `ours` is left out with the whole check where one of its runs was not
+    /// planned.
     pub fn add(
         &mut self,
         what: impl Into<String>,

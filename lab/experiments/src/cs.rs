@@ -1,12 +1,14 @@
 //! The experiments of the co-scheduling thesis: co-scheduling of communicating VMs by their pending messages.
 //!
-//! Two hosts, LU (a wavefront that sends an edge of every plane) and EP (independent work) on VMs that share PCPUs, under
-//! Xen's SEDF and under CSDE and CSDD, which run the VCPU with most pending messages first. SEDF has Xen 4.1's settings:
-//! guests have extra time only, in turns of 500 us; DOM0 has 15 ms of every 20 ms besides. CSDE and CSDD scan 1,024 ports of
-//! every candidate at each decision, as the paper's appendix does; an indexed variant shows the cost of the scan.
+//! Two hosts, LU (a wavefront that sends an edge of every plane) and EP (independent work) on VMs that share
+//! PCPUs, under Xen's SEDF and under CSDE and CSDD, which run the VCPU with most pending messages first. SEDF
+//! has Xen 4.1's settings: guests have extra time only, in turns of 500 us; DOM0 has 15 ms of every 20 ms
+//! besides. CSDE and CSDD scan 1,024 ports of every candidate at each decision, as the paper's appendix does;
+//! an indexed variant shows the cost of the scan.
 //!
-//! LU is faster among EP because an event (a message, its acknowledgement, the notice that a packet has left) gives its VM a turn
-//! at once instead of at the end of the queue. The model contains only the events; this effect follows from them.
+//! LU is faster among EP because an event (a message, its acknowledgement, the notice that a packet has left)
+//! gives its VM a turn at once instead of at the end of the queue. The model contains only the events; this
+//! effect follows from them.
 
 mod machine;
 mod mixed;
@@ -29,7 +31,8 @@ catalogue! {
     "cs-table9": "LU among two groups of 7 EP VMs" => mixed::table9;
 }
 
-/// An application that runs alone: its name, its published seconds, and by how much ours may differ, in per cent, if it is used.
+/// An application that runs alone: its name, its published seconds, and by how much ours may differ, in per
+/// cent, if it is used.
 type Alone = (Load, &'static str, f64, Option<f64>);
 
 const ALONE: [Alone; 7] = [

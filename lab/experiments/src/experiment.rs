@@ -1,5 +1,5 @@
-//! An experiment of a paper: its name, its file of parameters, and how it is planned; and the macros with which
-//! papers list theirs and name what they compare.
+//! An experiment of a paper: its name, its file of parameters, and how it is planned; and the macros with
+//! which papers list theirs and name what they compare.
 
 use paceline_scenario::ScenarioError;
 

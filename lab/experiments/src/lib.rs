@@ -1,12 +1,13 @@
-//! Experiments: the published experiments on scheduling simulations, each with the claims that it has to show. Most of them run
-//! on simulated machines, those of the SimGrid report on real threads.
+//! Experiments: the published experiments on scheduling simulations, each with the claims that it has to
+//! show. Most of them run on simulated machines, those of the SimGrid report on real threads.
 //!
-//! An [`Experiment`] reads its parameters ([`Given`] ones, or its built-in file) and plans its runs ([`Plan`]: cells, and a judgement);
-//! [`reproduce`] runs the cells of all of them side by side. All costs are in one table, [`CONSTANTS`]. Code that is shared
-//! with experiments that run elsewhere, for example in a hypervisor, is in [`batch`].
+//! An [`Experiment`] reads its parameters ([`Given`] ones, or its built-in file) and plans its runs
+//! ([`Plan`]: cells, and a judgement); [`reproduce`] runs the cells of all of them side by side. All costs
+//! are in one table, [`CONSTANTS`]. Code that is shared with experiments that run elsewhere, for example in a
+//! hypervisor, is in [`batch`].
 //!
-//! Invariants: no constant depends on the policy under test; an experiment that does not show what it should is reported as
-//! such, with the reason.
+//! Invariants: no constant depends on the policy under test; an experiment that does not show what it should
+//! is reported as such, with the reason.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,16 @@
-//! The experiments of the NSX paper: a virtual clock per virtual core, and messages that come in the order of time.
+//! The experiments of the NSX paper: a virtual clock per virtual core, and messages that come in the order of
+//! time.
 //!
-//! Host: 2 PCPUs, three guests and DOM0 that carries their messages. In each of 1000 rounds A sends to B and then to C, and B,
-//! when it has received, sends to C. C must receive A's message first; if B's comes first, that is an error. The time that
-//! a VCPU runs without a break is varied: the tick of NSX, the time slice of CSX.
+//! Host: 2 PCPUs, three guests and DOM0 that carries their messages. In each of 1000 rounds A sends to B and
+//! then to C, and B, when it has received, sends to C. C must receive A's message first; if B's comes first,
+//! that is an error. The time that a VCPU runs without a break is varied: the tick of NSX, the time slice of
+//! CSX.
 //!
-//! How an error comes about: A's first message wakes DOM0, which takes a PCPU from the VCPU that runs there. If that is A, the
-//! scheduler decides which VCPU continues when DOM0 is done. Under CSX A waits behind its equals, while B polls on the other PCPU
-//! and passes the message on; under NSX A finishes its tick, because its clock is the least. The errors that remain under NSX are
-//! ticks that end between the two messages: the longer the tick, the rarer they are.
+//! How an error comes about: A's first message wakes DOM0, which takes a PCPU from the VCPU that runs there.
+//! If that is A, the scheduler decides which VCPU continues when DOM0 is done. Under CSX A waits behind its
+//! equals, while B polls on the other PCPU and passes the message on; under NSX A finishes its tick, because
+//! its clock is the least. The errors that remain under NSX are ticks that end between the two messages: the
+//! longer the tick, the rarer they are.
 
 mod assumptions;
 mod chores;

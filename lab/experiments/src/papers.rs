@@ -1,4 +1,5 @@
-//! The sources of the experiments, and the words that they use: what a reader of a report must know before the first check.
+//! The sources of the experiments, and the words that they use: what a reader of a report must know before
+//! the first check.
 
 /// A source: what the names of its experiments begin with, what it is, and its terms.
 struct Paper {

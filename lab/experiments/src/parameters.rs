@@ -1,11 +1,12 @@
-//! The parameters of experiments: sizes, points, horizons, repetitions. Each experiment has a scenario file of its own,
-//! `lab/experiments/parameters/NAME.toml`, which is built in; a [`Given`] file takes its place.
+//! The parameters of experiments: sizes, points, horizons, repetitions. Each experiment has a scenario file
+//! of its own, `lab/experiments/parameters/NAME.toml`, which is built in; a [`Given`] file takes its place.
 //!
-//! `[experiment]` names the experiment, `[parameters]` has what its full form takes, `[quick]` what the quick form has otherwise, and
-//! `[constants]`, in a given file only, the constants of the table that this run has otherwise ([`crate::CONSTANTS`]).
+//! `[experiment]` names the experiment, `[parameters]` has what its full form takes, `[quick]` what the quick
+//! form has otherwise, and `[constants]`, in a given file only, the constants of the table that this run has
+//! otherwise ([`crate::CONSTANTS`]).
 //!
-//! Invariants: everything is read and checked when experiments are planned, before anything runs, and both forms are checked whichever
-//! runs; a key that a plan does not ask for is a mistake.
+//! Invariants: everything is read and checked when experiments are planned, before anything runs, and both
+//! forms are checked whichever runs; a key that a plan does not ask for is a mistake.
 
 mod given;
 pub(crate) mod kinds;
@@ -41,7 +42,8 @@ impl Value for Any {
 }
 
 impl Parameters {
-    /// Those of the experiment `name`: the given ones, if they are for it, or else those of `text`, its built-in file.
+    /// Those of the experiment `name`: the given ones, if they are for it, or else those of `text`, its
+    /// built-in file.
     pub(crate) fn open(name: &'static str, text: &str, setup: &Setup) -> Result<Self, ScenarioError> {
         let mut scenario = match setup.given.as_ref().filter(|given| given.experiment() == name) {
             Some(given) => given.scenario()?,

@@ -1,10 +1,11 @@
-//! Experiments whose runs (cells) are jobs of this process: what a cell is, and what it measures. Most are runs of simulated
-//! machines; those of the SimGrid report take real time, and have the machine to themselves.
+//! Experiments whose runs (cells) are jobs of this process: what a cell is, and what it measures. Most are
+//! runs of simulated machines; those of the SimGrid report take real time, and have the machine to
+//! themselves.
 //!
 //! Invariants: those of batches ([`crate::batch`]).
 //!
-//! To add an experiment, plan and judge it in a file beside those of its paper, name it in the paper's list, and
-//! give it a file in `parameters`.
+//! To add an experiment, plan and judge it in a file beside those of its paper, name it in the paper's list,
+//! and give it a file in `parameters`.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +111,8 @@ impl Results {
         Ok(self.get(key)?.seconds)
     }
 
-    /// The same, but where there is a cell whose key ends with `suffix`, its result is that of the cell without it.
+    /// The same, but where there is a cell whose key ends with `suffix`, its result is that of the cell
+    /// without it.
     pub(crate) fn with(&self, suffix: &str) -> Result<Self, CellError> {
         let changed = self
             .measures

@@ -1,13 +1,14 @@
 //! The experiments of the PSX paper: least simulation time first among the VCPUs of a host.
 //!
-//! What the paper leaves open, and what is assumed here: federates that wait poll without end (other ways to wait are
-//! compared in `psx-wait`); reductions for LBTS and GVT go up and down a binary tree, and a federate takes part in the next one
-//! after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU for each PCPU; if all messages
-//! stay in their federate (LOC 100), the model declares no channels between federates, and they do not wait for LBTS.
+//! What the paper leaves open, and what is assumed here: federates that wait poll without end (other ways to
+//! wait are compared in `psx-wait`); reductions for LBTS and GVT go up and down a binary tree, and a federate
+//! takes part in the next one after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU
+//! for each PCPU; if all messages stay in their federate (LOC 100), the model declares no channels between
+//! federates, and they do not wait for LBTS.
 //!
-//! Where a figure differs, one of these is swept: the VCPUs of DOM0 that carry packets (`weights`), the tree of reductions, how far
-//! optimistic federates run ahead (`unstated`), and what an event takes (`unstated`, `strong_scaling`). No single value of any
-//! of them serves all figures.
+//! Where a figure differs, one of these is swept: the VCPUs of DOM0 that carry packets (`weights`), the tree
+//! of reductions, how far optimistic federates run ahead (`unstated`), and what an event takes (`unstated`,
+//! `strong_scaling`). No single value of any of them serves all figures.
 
 mod claims;
 mod gains;

@@ -23,9 +23,9 @@ pub struct Progress {
     pub last: String,
 }
 
-/// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be run, a check that
-/// does not hold says why. Each begins with its source, and says which parameters it had if these are not the built-in ones. Fails before
-/// anything runs if there is a mistake in parameters.
+/// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be
+/// run, a check that does not hold says why. Each begins with its source, and says which parameters it had if
+/// these are not the built-in ones. Fails before anything runs if there is a mistake in parameters.
 pub fn reproduce(
     experiments: &[&Experiment],
     setup: &Setup,

@@ -1,7 +1,8 @@
-//! Which conclusions depend on which constant: every constant of the experiments' papers is halved and doubled, one at a time.
+//! Which conclusions depend on which constant: every constant of the experiments' papers is halved and
+//! doubled, one at a time.
 //!
-//! Invariants: only the one constant differs from the runs with which it is compared. Sweeps over other quantities are left out, as are
-//! experiments that measure real time: these depend on no constant.
+//! Invariants: only the one constant differs from the runs with which it is compared. Sweeps over other
+//! quantities are left out, as are experiments that measure real time: these depend on no constant.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +19,8 @@ const FACTORS: [(&str, u64, u64); 2] = [("halved", 1, 2), ("doubled", 2, 1)];
 /// What constants decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// For every constant that decides whether a check holds: which checks hold no more when it is halved or doubled, and which
-    /// hold only then.
+    /// For every constant that decides whether a check holds: which checks hold no more when it is halved or
+    /// doubled, and which hold only then.
     pub table: Table,
     /// What was compared, and the constants that decide nothing.
     pub notes: Vec<String>,
@@ -52,8 +53,9 @@ fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, Scenari
     Ok(CONSTANTS.iter().any(is_paper) && !experiment.plan(setup)?.cells.iter().all(|cell| cell.alone))
 }
 
-/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and doubled, and says which
-/// checks hold no more, and which hold only then. Fails before anything runs if there is a mistake in parameters.
+/// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and
+/// doubled, and says which checks hold no more, and which hold only then. Fails before anything runs if there
+/// is a mistake in parameters.
 pub fn sensitivity(
     experiments: &[&Experiment],
     setup: &Setup,

@@ -1,12 +1,14 @@
 //! The experiments of the SimGrid report: the code of processes in parallel on a sequential core.
 //!
-//! These are not simulated machines but runs of Chord on real threads of this machine, in real time. So each cell has the machine
-//! to itself, the ways that are compared take turns within it, and results are medians with the least and the greatest value. All
-//! runs of a cell must have the same digest. There are at most as many threads as cores, but at least two.
+//! These are not simulated machines but runs of Chord on real threads of this machine, in real time. So each
+//! cell has the machine to itself, the ways that are compared take turns within it, and results are medians
+//! with the least and the greatest value. All runs of a cell must have the same digest. There are at most as
+//! many threads as cores, but at least two.
 //!
-//! Chord is that of SimGrid's example: a warm ring, periods of 20 s (stabilize), 120 s (fix fingers, check predecessor) and 10 s
-//! (lookup), messages of 10 bytes, and all peers starting at once unless stated otherwise. "Constant": each message takes 50
-//! ms. "Precise": LV08 with max-min sharing on a cluster with a backbone, a host for each peer, at most 10,000.
+//! Chord is that of SimGrid's example: a warm ring, periods of 20 s (stabilize), 120 s (fix fingers, check
+//! predecessor) and 10 s (lookup), messages of 10 bytes, and all peers starting at once unless stated
+//! otherwise. "Constant": each message takes 50 ms. "Precise": LV08 with max-min sharing on a cluster with a
+//! backbone, a host for each peer, at most 10,000.
 
 mod binding;
 mod coordination;

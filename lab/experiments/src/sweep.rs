@@ -1,19 +1,22 @@
-//! Runs repeated with other values of a quantity that the source does not state, for a check that does not hold: they show what would
-//! have to be true for what was published.
+//! Runs repeated with other values of a quantity that the source does not state, for a check that does not
+//! hold: they show what would have to be true for what was published.
 //!
 //! An experiment that has such a check
 //! 1. makes an [`Over`] in its plan: a constant of the table ([`Over::constant`]) or a parameter of its own
 //!    ([`Over::parameter`]), and the values to try;
-//! 2. adds its [`cells`](Over::cells) to those of the plan: only the runs that the check needs, and that depend on the quantity;
-//! 3. when it judges, draws a [`curve`](Over::curve) for each number that the check compares, by the same code that
-//!    judges its own runs, and puts [`sweep`](Over::sweep) of these into [`Finding::sweeps`](paceline_report::Finding::sweeps).
+//! 2. adds its [`cells`](Over::cells) to those of the plan: only the runs that the check needs, and that
+//!    depend on the quantity;
+//! 3. when it judges, draws a [`curve`](Over::curve) for each number that the check compares, by the same
+//!    code that judges its own runs, and puts [`sweep`](Over::sweep) of these into
+//!    [`Finding::sweeps`](paceline_report::Finding::sweeps).
 //!
-//! The report then draws ours over the quantity beside what is wanted, and says in a sentence with which values the check holds;
-//! `paceline reproduce` prints the sentence. See `lab/experiments/src/artis/threading.rs` for an example.
+//! The report then draws ours over the quantity beside what is wanted, and says in a sentence with which
+//! values the check holds; `paceline reproduce` prints the sentence. See
+//! `lab/experiments/src/artis/threading.rs` for an example.
 //!
-//! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are those of the experiment
-//! itself. Which values are tried is a matter of the experiment's parameters; where sweeps are left out
-//! ([`Setup::without_sweeps`](crate::Setup::without_sweeps)), only our own is left.
+//! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are
+//! those of the experiment itself. Which values are tried is a matter of the experiment's parameters; where
+//! sweeps are left out ([`Setup::without_sweeps`](crate::Setup::without_sweeps)), only our own is left.
 
 use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
 
@@ -75,8 +78,8 @@ impl Over {
         cells.collect()
     }
 
-    /// What `measure` makes of the results with each value. It gets those of the experiment, in which the runs with this value
-    /// have taken the places of those with our own.
+    /// What `measure` makes of the results with each value. It gets those of the experiment, in which the
+    /// runs with this value have taken the places of those with our own.
     pub fn curve(
         &self,
         name: impl Into<String>,
@@ -95,7 +98,8 @@ impl Over {
         Ok(Curve { name: name.into(), points, wanted })
     }
 
-    /// The sweep of `curves`, which decide the check whose `what` is `check`. `reason` says why this quantity.
+    /// The sweep of `curves`, which decide the check whose `what` is `check`. `reason` says why this
+    /// quantity.
     pub fn sweep(&self, check: &str, measured: Axis, curves: Vec<Curve>, reason: &str) -> Sweep {
         Sweep {
             check: check.into(),
@@ -109,7 +113,8 @@ impl Over {
     }
 
     /// The other checks that hold with our own value and not with another one, and with which ones: for
-    /// [`Sweep::spoilt`]. `judge` judges the experiment by the runs that the sweep repeats, as [`Over::curve`] has them.
+    /// [`Sweep::spoilt`]. `judge` judges the experiment by the runs that the sweep repeats, as
+    /// [`Over::curve`] has them.
     pub fn spoilt(
         &self,
         results: &Results,

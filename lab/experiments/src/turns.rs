@@ -1,4 +1,5 @@
-//! Ways to do the same work that take turns in real time: their order, seconds by way and turn, and their statistics.
+//! Ways to do the same work that take turns in real time: their order, seconds by way and turn, and their
+//! statistics.
 
 use crate::prelude::*;
 

@@ -76,7 +76,8 @@ pub fn open(folder: &Path, names: &[&str]) -> Result<Output, CommandError> {
     Ok(output)
 }
 
-/// Writes findings into the folder, as a page for people and as JSON; the page begins with `form`, and with program, day and machine.
+/// Writes findings into the folder, as a page for people and as JSON; the page begins with `form`, and with
+/// program, day and machine.
 pub fn write(
     mut output: Output,
     title: &str,

@@ -1,8 +1,8 @@
 //! The `paceline-lab` program: published experiments on scheduling simulations, and the schedulers in the Xen
 //! hypervisor. The program `paceline` starts it for its commands `reproduce` and `xen`.
 //!
-//! Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option or file; 77 where this
-//! machine cannot have what the hypervisor needs, with the reason; 1 for any other failure.
+//! Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option or file; 77 where
+//! this machine cannot have what the hypervisor needs, with the reason; 1 for any other failure.
 
 #![forbid(unsafe_code)]
 
@@ -45,7 +45,8 @@ enum Command {
     /// Runs published experiments on simulated machines or real threads, and checks their conclusions
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
-    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments on it
+    /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments
+    /// on it
     #[cfg(target_os = "linux")]
     #[command(subcommand, after_help = XEN_EXAMPLES)]
     Xen(XenCommand),

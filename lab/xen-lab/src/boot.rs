@@ -1,16 +1,19 @@
 //! One boot of the hypervisor: its options, its possible guests, and what dom0 does step by step.
 //!
-//! A boot takes most of a minute before its first step, and each guest some seconds more; so one boot serves many
-//! measurements, each opened by a [`Step::Mark`], with parameters changed between them.
+//! A boot takes most of a minute before its first step, and each guest some seconds more; so one boot serves
+//! many measurements, each opened by a [`Step::Mark`], with parameters changed between them.
 //!
-//! Invariant: what a boot prints depends only on this description, the hypervisor, and the guests' programs and scripts.
+//! Invariant: what a boot prints depends only on this description, the hypervisor, and the guests' programs
+//! and scripts.
 
 /// One boot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Boot {
-    /// Names everything on which its output depends, for example `nsx 2 vcpus`. Boots with the same key are run once.
+    /// Names everything on which its output depends, for example `nsx 2 vcpus`. Boots with the same key are
+    /// run once.
     pub key: String,
-    /// The scheduler by its name on Xen's command line: `credit`, `credit2`, `psx`, `psxplus`, `nsx`, `sedf`, `csde`, `csdd`.
+    /// The scheduler by its name on Xen's command line: `credit`, `credit2`, `psx`, `psxplus`, `nsx`,
+    /// `sedf`, `csde`, `csdd`.
     pub scheduler: String,
     /// Whether the hypervisor checks its invariants at every decision, which takes a third more time.
     pub debug: bool,
@@ -24,10 +27,11 @@ pub struct Boot {
     pub limit_s: u32,
 }
 
-/// A guest. It waits for commands, which [`Step::Tell`] gives it, runs each in a shell, and prints `paceline: done=STATUS`
-/// when it is over.
+/// A guest. It waits for commands, which [`Step::Tell`] gives it, runs each in a shell, and prints `paceline:
+/// done=STATUS` when it is over.
 ///
-/// The guests of a boot have the addresses 10.0.0.2, 10.0.0.3, ... in their order, and know each other by name.
+/// The guests of a boot have the addresses 10.0.0.2, 10.0.0.3, ... in their order, and know each other by
+/// name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Domain {
     /// Its name: letters, digits and dashes.
@@ -53,8 +57,8 @@ pub enum Step {
     Create(Vec<String>),
     /// Gives a guest a command, and does not wait for it. It is one line of shell.
     Tell(String, String),
-    /// Waits until a guest has done its command, at most so many seconds of the machine's time; if it has not by then, the boot
-    /// has failed.
+    /// Waits until a guest has done its command, at most so many seconds of the machine's time; if it has not
+    /// by then, the boot has failed.
     Await(String, u32),
     /// Sets a parameter of the hypervisor while it runs: its name on Xen's command line, and the value.
     Set(String, String),
@@ -91,7 +95,8 @@ impl Domain {
 }
 
 impl Step {
-    /// Gives all these guests their commands in as short a time as dom0 can, and waits for them, in this order.
+    /// Gives all these guests their commands in as short a time as dom0 can, and waits for them, in this
+    /// order.
     pub fn together(commands: &[(&str, String)], limit_s: u32) -> Vec<Self> {
         let tell = commands.iter().map(|(name, command)| Self::Tell((*name).into(), command.clone()));
         tell.chain(commands.iter().map(|(name, _)| Self::Await((*name).into(), limit_s))).collect()

@@ -1,7 +1,7 @@
 //! The course of experiments: their boots, side by side and each key once, and then their findings.
 //!
-//! Every finding gets two more checks: that neither the hypervisor nor a kernel has reported a problem in its boots, and if boots
-//! are run twice, that both printed the same.
+//! Every finding gets two more checks: that neither the hypervisor nor a kernel has reported a problem in its
+//! boots, and if boots are run twice, that both printed the same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,8 +54,8 @@ pub enum Progress<'a> {
     },
 }
 
-/// Runs experiments. Returns a finding for each, in their order; if its boots have failed, the finding says so in a check that
-/// does not hold.
+/// Runs experiments. Returns a finding for each, in their order; if its boots have failed, the finding says
+/// so in a check that does not hold.
 pub fn course(
     lab: &mut Lab,
     experiments: &[&Experiment],

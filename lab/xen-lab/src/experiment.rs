@@ -1,7 +1,7 @@
 //! Experiments whose runs are boots of the hypervisor, judged by what they printed.
 //!
-//! Invariant: a boot's key names everything on which its output depends, so that boots with the same key are run once, however many
-//! experiments need them.
+//! Invariant: a boot's key names everything on which its output depends, so that boots with the same key are
+//! run once, however many experiments need them.
 //!
 //! To add an experiment, write it as `experiments/smoke.rs` is, and name it in `experiments.rs`.
 

@@ -1,7 +1,8 @@
 //! All experiments of the lab, by name.
 //!
-//! Each needs some boots, says what must hold of them, and is compared with the simulated machine, which has the same scenario
-//! ([`crate::prediction`]): the same domains, programs and sizes, with the costs of this emulated machine.
+//! Each needs some boots, says what must hold of them, and is compared with the simulated machine, which has
+//! the same scenario ([`crate::prediction`]): the same domains, programs and sizes, with the costs of this
+//! emulated machine.
 //!
 //! Invariant: names are unique and start with `xen-`.
 

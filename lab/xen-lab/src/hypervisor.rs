@@ -1,7 +1,7 @@
 //! The hypervisor: Xen's source with our plug-ins inserted, compiled.
 //!
-//! Each of the two variants, with and without checks, has a tree of its own in the cache, in which only what changed is
-//! compiled again. The result is kept under the hash of all its inputs.
+//! Each of the two variants, with and without checks, has a tree of its own in the cache, in which only what
+//! changed is compiled again. The result is kept under the hash of all its inputs.
 //!
 //! Invariant: a hypervisor in the folder `hypervisors` is complete: it is renamed into it.
 
@@ -22,7 +22,8 @@ const PARTS: &[&str] = &["include", "report", "sched"];
 /// The script that inserts it.
 const INSERT: &str = "insert";
 
-/// How Xen is configured. Our schedulers use the number of its scheduler `null`; what no experiment needs is left out.
+/// How Xen is configured. Our schedulers use the number of its scheduler `null`; what no experiment needs is
+/// left out.
 const CONFIGURATION: &str = "\
 CONFIG_EXPERT=y
 CONFIG_UNSUPPORTED=y
@@ -37,7 +38,8 @@ CONFIG_UNSUPPORTED=y
 # CONFIG_SHADOW_PAGING is not set
 ";
 
-/// Builds the hypervisor of the sources in the folder `ours`, unless it was built before, and returns its path.
+/// Builds the hypervisor of the sources in the folder `ours`, unless it was built before, and returns its
+/// path.
 pub(crate) fn hypervisor(
     cache: &Path,
     packages: &Packages,

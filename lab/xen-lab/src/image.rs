@@ -1,6 +1,7 @@
 //! Initial file systems: cpio archives. A Linux kernel unpacks several that follow each other.
 //!
-//! Invariant: the same files make the same archive, to the byte: no times, no owners, and inodes are numbered in order.
+//! Invariant: the same files make the same archive, to the byte: no times, no owners, and inodes are numbered
+//! in order.
 
 use cpio::newc::{Builder, ModeFileType, trailer};
 

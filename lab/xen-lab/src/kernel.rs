@@ -1,5 +1,5 @@
-//! The kernel of dom0 and of PV guests: the uncompressed program from Debian's boot image. Xen can start it without unpacking it,
-//! which would take seconds under emulation.
+//! The kernel of dom0 and of PV guests: the uncompressed program from Debian's boot image. Xen can start it
+//! without unpacking it, which would take seconds under emulation.
 
 use std::fs;
 use std::path::{Path, PathBuf};

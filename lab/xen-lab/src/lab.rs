@@ -1,7 +1,7 @@
 //! The lab itself: a folder in the cache with what was downloaded and built, from which it boots.
 //!
-//! Invariant: labs side by side do not disturb each other: a lab that downloads or builds holds a lock, and boots only read
-//! complete files.
+//! Invariant: labs side by side do not disturb each other: a lab that downloads or builds holds a lock, and
+//! boots only read complete files.
 
 use std::env;
 use std::fs::{self, File};
@@ -43,8 +43,8 @@ pub struct Booted {
 }
 
 impl Lab {
-    /// A lab for the hypervisor sources in the folder `sources`; downloads what it needs if that is not there yet. It gives up
-    /// when a stop is requested.
+    /// A lab for the hypervisor sources in the folder `sources`; downloads what it needs if that is not there
+    /// yet. It gives up when a stop is requested.
     pub fn open(sources: &Path, stop: &Stop, told: &Told<'_>) -> Result<Self, LabError> {
         check_sources(sources)?;
         let sources = fs::canonicalize(sources).map_err(io("find", sources))?;
@@ -79,8 +79,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Boots; [`Lab::prepare`] must have been called with this boot. Passes on each line of the serial console with the part
-    /// to which it belongs, and writes it into the file `log`.
+    /// Boots; [`Lab::prepare`] must have been called with this boot. Passes on each line of the serial
+    /// console with the part to which it belongs, and writes it into the file `log`.
     pub fn boot(
         &self,
         boot: &Boot,

@@ -11,7 +11,8 @@ use crate::process::Stop;
 /// The period at which a lock that another process holds is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(300);
 
-/// Waits until no other process holds the lock on the file `path`; the lock is released when the returned value is dropped.
+/// Waits until no other process holds the lock on the file `path`; the lock is released when the returned
+/// value is dropped.
 pub(crate) fn lock(path: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<File, LabError> {
     let file = File::create(path).map_err(io("write", path))?;
     let mut waits = false;

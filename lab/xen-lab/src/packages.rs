@@ -1,8 +1,9 @@
-//! The Debian packages that the lab needs: Xen's source, its tools, a kernel, a shell for guests, an emulator, and what
-//! compiles Xen. They come from the mirror that this machine's apt uses, with a separate apt configuration, and are
-//! unpacked into a folder; nothing is installed.
+//! The Debian packages that the lab needs: Xen's source, its tools, a kernel, a shell for guests, an
+//! emulator, and what compiles Xen. They come from the mirror that this machine's apt uses, with a separate
+//! apt configuration, and are unpacked into a folder; nothing is installed.
 //!
-//! Invariant: the folder `root` is complete if a file `complete` in it names what is wanted; otherwise all is downloaded again.
+//! Invariant: the folder `root` is complete if a file `complete` in it names what is wanted; otherwise all is
+//! downloaded again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use crate::process::{Stop, command, run};
 /// The release of Debian whose packages were tested together.
 const SUITE: &str = "bookworm";
 
-/// The suite of the emulator: that of the release shares the time until the next timer unfairly between emulated processors,
-/// because the first one may use it up.
+/// The suite of the emulator: that of the release shares the time until the next timer unfairly between
+/// emulated processors, because the first one may use it up.
 const EMULATOR_SUITE: &str = "bookworm-backports";
 
 /// The packages that are taken from there.

@@ -1,8 +1,9 @@
 //! The simulated machine with the scenarios of the lab: its predictions, to be compared with Xen.
 //!
-//! It has the same domains, pins, programs, messages and work, and the policies that the plug-ins implement. Costs are counted in
-//! instructions, of which the emulated machine takes 2 ns each: see `costs`. The emulator gives one clock to both PCPUs in turn,
-//! so that two busy ones get half of it each: they are modelled as siblings that share a core.
+//! It has the same domains, pins, programs, messages and work, and the policies that the plug-ins implement.
+//! Costs are counted in instructions, of which the emulated machine takes 2 ns each: see `costs`. The
+//! emulator gives one clock to both PCPUs in turn, so that two busy ones get half of it each: they are
+//! modelled as siblings that share a core.
 //!
 //! Invariant: no cost depends on the policy.
 
@@ -52,14 +53,16 @@ impl Policy {
 
 /// The costs on the emulated machine.
 ///
-/// A packet costs some ten thousand instructions per side in Linux, netfront and netback, many of them in Xen: grant copies, and
-/// system calls of PV guests, which pass through it. To be scheduled for packets costs more than each packet: an interrupt through
-/// Xen, and threads that it wakes; a guest that has to wait for its PCPU finds several packets at once. A switch is cheap in
-/// comparison, because emulation has no caches that become cold.
+/// A packet costs some ten thousand instructions per side in Linux, netfront and netback, many of them in
+/// Xen: grant copies, and system calls of PV guests, which pass through it. To be scheduled for packets costs
+/// more than each packet: an interrupt through Xen, and threads that it wakes; a guest that has to wait for
+/// its PCPU finds several packets at once. A switch is cheap in comparison, because emulation has no caches
+/// that become cold.
 ///
-/// They were set by runs that are in no experiment: PHOLD of 200 windows whose guests block instead of polling, on one PCPU.
-/// PSX schedules DOM0 for each packet at once, and took 0.553 s with 2 guests and 4.09 s with 8; credit2 lets packets pile up,
-/// and took 0.532 and 3.07 s. With these costs the simulated machine takes 0.525, 4.10, 0.500 and 3.11 s.
+/// They were set by runs that are in no experiment: PHOLD of 200 windows whose guests block instead of
+/// polling, on one PCPU. PSX schedules DOM0 for each packet at once, and took 0.553 s with 2 guests and 4.09
+/// s with 8; credit2 lets packets pile up, and took 0.532 and 3.07 s. With these costs the simulated machine
+/// takes 0.525, 4.10, 0.500 and 3.11 s.
 fn costs() -> Costs {
     Costs {
         decision_ns: 4_000,
@@ -107,7 +110,8 @@ fn mpi() -> Mpi {
     Mpi { wait: Wait::Poll, acknowledges: false, ..Mpi::default() }
 }
 
-/// How long PHOLD takes on `guests` guests, in seconds. With `halves` the first half of them has twice the work of the others.
+/// How long PHOLD takes on `guests` guests, in seconds. With `halves` the first half of them has twice the
+/// work of the others.
 pub fn phold(policy: &Policy, guests: usize, halves: bool, phold: Phold) -> Result<f64, MachineError> {
     let programs = windows(phold, guests as u32, halves, ROUNDS_PER_MS * ROUND_NS);
     let domains = programs.into_iter().enumerate();

@@ -1,7 +1,8 @@
 //! Programs that the lab starts.
 //!
-//! Invariants: each has a process group of its own, which is killed when the lab is asked to stop, when a limit has passed and
-//! when the lab unwinds; and it is killed by the kernel when the lab dies. Nothing is read from the terminal.
+//! Invariants: each has a process group of its own, which is killed when the lab is asked to stop, when a
+//! limit has passed and when the lab unwinds; and it is killed by the kernel when the lab dies. Nothing is
+//! read from the terminal.
 
 use std::io::{BufRead, BufReader, PipeReader, pipe};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -76,8 +77,8 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Runs a program and passes on each line that it prints, on either stream, until it ends, a stop is requested, or `limit` has
-/// passed.
+/// Runs a program and passes on each line that it prints, on either stream, until it ends, a stop is
+/// requested, or `limit` has passed.
 pub(crate) fn follow(
     mut command: Command,
     limit: Option<Duration>,

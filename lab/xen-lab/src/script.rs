@@ -1,5 +1,5 @@
-//! What dom0 does in a boot, as lines of shell that call the functions in `lab/xen/guest/dom0-functions.sh`; and the guests'
-//! configurations as xl reads them.
+//! What dom0 does in a boot, as lines of shell that call the functions in `lab/xen/guest/dom0-functions.sh`;
+//! and the guests' configurations as xl reads them.
 //!
 //! Invariant: names and commands reach the shell unchanged, because all of them are quoted.
 

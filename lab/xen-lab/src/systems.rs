@@ -1,7 +1,8 @@
-//! What dom0 and the guests find at their start: the tools of Xen with their libraries, the kernel's modules, the guests'
-//! programs, and the scripts of `lab/xen/guest`.
+//! What dom0 and the guests find at their start: the tools of Xen with their libraries, the kernel's modules,
+//! the guests' programs, and the scripts of `lab/xen/guest`.
 //!
-//! Invariant: dom0's image is made of two archives, one that is the same for all boots and one with what the boot is about.
+//! Invariant: dom0's image is made of two archives, one that is the same for all boots and one with what the
+//! boot is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,8 +1,8 @@
 //! What was printed in a boot, read into numbers by part, by who has said it, and by name.
 //!
 //! Lines of interest are those of guests (`guest NAME: paceline: key=value ...`), of the scheduler
-//! (`(XEN) paceline-sched: key=value ...`) and of dom0 (`lab: key=value ...`). Marks divide them into parts; what stands
-//! before the first mark is in the part "".
+//! (`(XEN) paceline-sched: key=value ...`) and of dom0 (`lab: key=value ...`). Marks divide them into parts;
+//! what stands before the first mark is in the part "".
 //!
 //! Invariant: lines stay in the order in which they were printed.
 

@@ -1,8 +1,9 @@
-//! The calendar of planned happenings, ordered by time, and at one instant by the order in which they were planned.
+//! The calendar of planned happenings, ordered by time, and at one instant by the order in which they were
+//! planned.
 //!
-//! What happens again and again has a [`Slot`]: it is planned at most once at a time, and most of it is planned anew before it
-//! happens. What is not going to happen any more leaves the calendar at once: entries that are void would fill it, where a process
-//! computes for hours and is interrupted every millisecond.
+//! What happens again and again has a [`Slot`]: it is planned at most once at a time, and most of it is
+//! planned anew before it happens. What is not going to happen any more leaves the calendar at once: entries
+//! that are void would fill it, where a process computes for hours and is interrupted every millisecond.
 //!
 //! Invariant: an event that happens once has a slot of its own until it happens.
 
@@ -41,7 +42,8 @@ pub struct Slot(u32);
 /// What is planned for a slot, in the order of the turns, of which no two are equal.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
-    /// When it happens, above its place at that instant: one number, so that two of them are compared at once.
+    /// When it happens, above its place at that instant: one number, so that two of them are compared at
+    /// once.
     turn: u128,
     slot: Slot,
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: no cost depends on the policy: the same table serves every policy that is compared.
 //!
-//! To add a cost, also give scenarios its key, and experiments its value with a reason (`calibration.rs` of the
-//! lab).
+//! To add a cost, also give scenarios its key, and experiments its value with a reason (`calibration.rs` of
+//! the lab).
 
 /// CPU times in nanoseconds on a core that is not shared, unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,16 +22,16 @@ pub struct Costs {
     pub page_write_ns: u64,
     /// Sending a packet: system call, TCP/IP, front-end driver, event channel.
     pub send_ns: u64,
-    /// Taking note that packets have left, however many: interrupt, front-end driver. 0 where front-ends ask for no event of
-    /// that and free their buffers when they send next.
+    /// Taking note that packets have left, however many: interrupt, front-end driver. 0 where front-ends ask
+    /// for no event of that and free their buffers when they send next.
     pub response_ns: u64,
     /// Taking a packet in: interrupt, front-end driver, TCP/IP.
     pub receive_ns: u64,
     /// A packet in the back-end driver and the bridge of the privileged domain.
     pub backend_ns: u64,
-    /// Coming to packets, in a guest and in the privileged domain, once for as many as are taken up in a row: the interrupt, and
-    /// whom it wakes. What a kernel does one by one costs more than what has piled up while it had no PCPU. 0 where that is
-    /// part of the cost of each packet.
+    /// Coming to packets, in a guest and in the privileged domain, once for as many as are taken up in a
+    /// row: the interrupt, and whom it wakes. What a kernel does one by one costs more than what has
+    /// piled up while it had no PCPU. 0 where that is part of the cost of each packet.
     pub event_ns: u64,
     /// A packet between the privileged domain and the NIC, either way.
     pub nic_ns: u64,
@@ -48,9 +48,9 @@ pub struct Costs {
 }
 
 impl Default for Costs {
-    /// Estimates for a server of 2010: tens of thousands of cycles a packet over all sides, some microseconds a switch with its cold
-    /// cache. Cherkasova and Gardner (2005, cited by the co-scheduling thesis) measured which share of a core such packets take, not how
-    /// many cycles each.
+    /// Estimates for a server of 2010: tens of thousands of cycles a packet over all sides, some microseconds
+    /// a switch with its cold cache. Cherkasova and Gardner (2005, cited by the co-scheduling thesis)
+    /// measured which share of a core such packets take, not how many cycles each.
     fn default() -> Self {
         Self {
             decision_ns: 500,

@@ -1,7 +1,7 @@
 //! Programs for guests: those that the reproduced papers ran.
 //!
-//! Invariant: a guest program depends on its settings, its seed and the messages it gets, on nothing else. Its
-//! CPU time is a setting; nothing here knows how the machine schedules.
+//! Invariant: a guest program depends on its settings, its seed and the messages it gets, on nothing else.
+//! Its CPU time is a setting; nothing here knows how the machine schedules.
 
 pub mod class;
 pub mod ep;

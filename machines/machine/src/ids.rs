@@ -1,8 +1,9 @@
 //! The ids of a machine's parts, a type for each, and arenas that are indexed by them.
 //!
-//! Ids count over the whole machine, from zero, in the order of the spec: the PCPUs and VCPUs of the first host's privileged
-//! domain come first. Domains count the privileged ones of all hosts first, then the guests. VCPUs and domains have the ids
-//! by which policies know them; PCPUs have others there, which count from zero on every host.
+//! Ids count over the whole machine, from zero, in the order of the spec: the PCPUs and VCPUs of the first
+//! host's privileged domain come first. Domains count the privileged ones of all hosts first, then the
+//! guests. VCPUs and domains have the ids by which policies know them; PCPUs have others there, which count
+//! from zero on every host.
 //!
 //! Invariant: an arena only grows, so that an id that it gave out is valid for good.
 

@@ -1,12 +1,15 @@
-//! A simulated machine: multi-core hosts with a hypervisor whose scheduling policy is one of `paceline-policy`, a privileged
-//! domain that carries the network, guests with small schedulers of their own, and links between hosts.
+//! A simulated machine: multi-core hosts with a hypervisor whose scheduling policy is one of
+//! `paceline-policy`, a privileged domain that carries the network, guests with small schedulers of their
+//! own, and links between hosts.
 //!
-//! Guests run [`Program`]s: they compute, send, receive (and wait in one of four ways), yield, and report their LVT to
-//! the hypervisor. Policies differ most in chains: a process that polls burns its slice; a message needs the sender's VCPU, a
-//! VCPU of the privileged domain and the receiver's VCPU in turn. Nothing here knows which policy runs.
+//! Guests run [`Program`]s: they compute, send, receive (and wait in one of four ways), yield, and report
+//! their LVT to the hypervisor. Policies differ most in chains: a process that polls burns its slice; a
+//! message needs the sender's VCPU, a VCPU of the privileged domain and the receiver's VCPU in turn. Nothing
+//! here knows which policy runs.
 //!
-//! Invariants: the same spec gives the same run, to the last decision ([`Report::digest`]); simulated real time is an
-//! integer count of nanoseconds; nothing that a guest does takes time other than on a PCPU or on a link.
+//! Invariants: the same spec gives the same run, to the last decision ([`Report::digest`]); simulated real
+//! time is an integer count of nanoseconds; nothing that a guest does takes time other than on a PCPU or on a
+//! link.
 //!
 //! ```
 //! use paceline_machine::{DomainSpec, Guest, HostSpec, MachineSpec, Op, Program, run};

@@ -1,7 +1,7 @@
 //! The machine while it runs: the loop over the calendar, and what every part of it needs.
 //!
-//! To end a run for another reason, leave the loop in [`Machine::run`] with a new [`Ended`]: what is under way is
-//! counted up to then, and there is a report. An observer cannot end a run.
+//! To end a run for another reason, leave the loop in [`Machine::run`] with a new [`Ended`]: what is under
+//! way is counted up to then, and there is a report. An observer cannot end a run.
 //!
 //! Invariant: after every event, all orders of the policies are fulfilled before the next event is taken.
 
@@ -94,7 +94,8 @@ impl Machine<'_> {
             if let Some(fault) = self.fault.take() {
                 return Err(fault);
             }
-            // Every process waits for a message, none is on its way and no domain is to come: nothing can go on any more.
+            // Every process waits for a message, none is on its way and no domain is to come: nothing can go
+            // on any more.
             if self.progress.is_stuck() && !self.network.packets.are_awaited() {
                 return Err(self.deadlock());
             }
@@ -126,7 +127,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Fulfils the orders of the policy of `host`; its decisions follow when the current event has been handled.
+    /// Fulfils the orders of the policy of `host`; its decisions follow when the current event has been
+    /// handled.
     pub fn fulfil_orders(&mut self, host: HostId) {
         let host_state = &mut self.hosts[host];
         for (timer, at_ns) in self.decisions.orders.timers.drain(..) {

@@ -1,7 +1,7 @@
 //! Observers of a running machine: traces and plots.
 //!
-//! Domains are numbered over the whole machine: the privileged one of each host first, then guests in the order of the spec;
-//! PCPUs and VCPUs likewise.
+//! Domains are numbered over the whole machine: the privileged one of each host first, then guests in the
+//! order of the spec; PCPUs and VCPUs likewise.
 //!
 //! Invariant: whatever an observer does, the run is the same.
 

@@ -1,7 +1,7 @@
 //! The processes of guests.
 //!
-//! Invariant: a process is `alive` in the count of its domain until it is done or its domain has left; `idle` processes are
-//! those that wait for a message and have none.
+//! Invariant: a process is `alive` in the count of its domain until it is done or its domain has left; `idle`
+//! processes are those that wait for a message and have none.
 
 use std::collections::VecDeque;
 

@@ -1,13 +1,14 @@
 //! Programs that run in guests, and the operations open to them.
 //!
-//! Invariant: a program sees nothing of the machine but the time, its inbox and the page it shares with the hypervisor; what
-//! it does takes time only by the [`Op`]s it gives out.
+//! Invariant: a program sees nothing of the machine but the time, its inbox and the page it shares with the
+//! hypervisor; what it does takes time only by the [`Op`]s it gives out.
 
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// A process of a guest, by number over all guests: domains in the order of the spec, and their processes in order.
+/// A process of a guest, by number over all guests: domains in the order of the spec, and their processes in
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(pub u32);
 
@@ -121,7 +122,8 @@ impl Guest<'_> {
         self.page.writes += 1;
     }
 
-    /// Puts on the shared page whether the process simulates (`switch_scheduler` of the PSX paper). Costs one write.
+    /// Puts on the shared page whether the process simulates (`switch_scheduler` of the PSX paper). Costs one
+    /// write.
     pub fn flag_simulating(&mut self, simulates: bool) {
         self.page.simulating = Some(simulates);
         self.page.writes += 1;
@@ -130,7 +132,8 @@ impl Guest<'_> {
 
 /// A process of a guest.
 ///
-/// After a run the programs come back and can be asked for their results: `Box<dyn Program>` can be made `Box<dyn Any>`.
+/// After a run the programs come back and can be asked for their results: `Box<dyn Program>` can be made
+/// `Box<dyn Any>`.
 pub trait Program: Any + Send + fmt::Debug {
     /// What to do now that the last [`Op`] is done.
     fn next(&mut self, guest: &mut Guest<'_>) -> Op;

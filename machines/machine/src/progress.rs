@@ -1,7 +1,7 @@
 //! The end of a run: when it is over, and when it is deadlocked.
 //!
-//! Invariant: `active` counts processes of the foreground that have begun, are not done and do not wait for a message with
-//! none in their inbox: they may do something without a new one.
+//! Invariant: `active` counts processes of the foreground that have begun, are not done and do not wait for a
+//! message with none in their inbox: they may do something without a new one.
 
 /// The processes of the foreground, and the domains that come and go, as numbers.
 #[derive(Debug, Default)]

@@ -65,7 +65,8 @@ pub struct DomainReport {
 }
 
 impl Report {
-    /// How unequally the guests shared the PCPUs: one less Jain's index of their run times; 0 where all had the same.
+    /// How unequally the guests shared the PCPUs: one less Jain's index of their run times; 0 where all had
+    /// the same.
     pub fn unfairness(&self) -> f64 {
         let times: Vec<f64> = self.domains.iter().map(|domain| domain.ran_ns as f64).collect();
         let (sum, squares) =

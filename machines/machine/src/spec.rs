@@ -42,14 +42,15 @@ pub struct HostSpec {
     pub dom0_settings: Settings,
 }
 
-/// How PCPUs that share a core are numbered. Policies that take the first PCPU that idles spread VCPUs over cores only where
-/// siblings stand apart.
+/// How PCPUs that share a core are numbered. Policies that take the first PCPU that idles spread VCPUs over
+/// cores only where siblings stand apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Siblings {
     /// PCPUs 0 and 1, 2 and 3, ..., as Xen numbers them.
     #[default]
     Adjacent,
-    /// Those of the second half share the cores of the first half in its order, as the firmware of PCs numbers them.
+    /// Those of the second half share the cores of the first half in its order, as the firmware of PCs
+    /// numbers them.
     Apart,
 }
 
@@ -98,8 +99,9 @@ pub struct DomainSpec {
     pub vcpus: u32,
     /// Where they are pinned, by VCPU; those beyond the end are not.
     pub pins: Vec<u32>,
-    /// Whether each process has a VCPU of its own, in their order, and no other. The domain is then an operating system on the
-    /// bare machine: its threads are the VCPUs, its scheduler is the host's policy.
+    /// Whether each process has a VCPU of its own, in their order, and no other. The domain is then an
+    /// operating system on the bare machine: its threads are the VCPUs, its scheduler is the host's
+    /// policy.
     pub threads: bool,
     /// What the host's policy reads for this domain.
     pub settings: Settings,
@@ -109,13 +111,14 @@ pub struct DomainSpec {
     pub arrives_ns: u64,
     /// When it goes, done or not.
     pub leaves_ns: Option<u64>,
-    /// Whether the run ends without waiting for it: competing load. What it might still send does not keep others from
-    /// being deadlocked: no process in the foreground may depend on it.
+    /// Whether the run ends without waiting for it: competing load. What it might still send does not keep
+    /// others from being deadlocked: no process in the foreground may depend on it.
     pub background: bool,
 }
 
 impl HostSpec {
-    /// A host without siblings, with one VCPU in its privileged domain, under the policy `kind` with its default settings.
+    /// A host without siblings, with one VCPU in its privileged domain, under the policy `kind` with its
+    /// default settings.
     pub fn new(name: impl Into<String>, pcpus: u32, kind: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -102,8 +102,8 @@ pub struct Kernel {
     pub left_ns: u64,
     /// Whether it has come to the packets that wait for it, and has not seen the last of them.
     pub attends: bool,
-    /// In a privileged domain: what it is to do next, in order: what had to wait for a place in a ring, and has got one,
-    /// before all that comes new.
+    /// In a privileged domain: what it is to do next, in order: what had to wait for a place in a ring, and
+    /// has got one, before all that comes new.
     pub resumed: VecDeque<Errand>,
     pub errands: VecDeque<Errand>,
 }

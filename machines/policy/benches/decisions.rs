@@ -1,10 +1,12 @@
-//! `cargo bench -p paceline-policy --bench decisions`: the cost of decisions of every policy, with 1,000 VCPUs on 24 PCPUs.
+//! `cargo bench -p paceline-policy --bench decisions`: the cost of decisions of every policy, with 1,000
+//! VCPUs on 24 PCPUs.
 //!
-//! *Pick*: all VCPUs are awake, and one PCPU after the other is asked. *Wake and sleep*: half of the VCPUs are asleep; one wakes
-//! and goes to sleep again, with all the picks that follow from it. *Timer*: the mean time of a timer that was due meanwhile; it
-//! includes accounting that goes over all VCPUs. Policies that update their accounts in the first call after a tick pay for it
-//! in that call. The results are medians over batches of decisions in several rounds (for timers: over rounds), with half the
-//! distance between the quartiles. All of them include the time to read the clock. `PACELINE_ROUNDS` sets the number of rounds.
+//! *Pick*: all VCPUs are awake, and one PCPU after the other is asked. *Wake and sleep*: half of the VCPUs
+//! are asleep; one wakes and goes to sleep again, with all the picks that follow from it. *Timer*: the mean
+//! time of a timer that was due meanwhile; it includes accounting that goes over all VCPUs. Policies that
+//! update their accounts in the first call after a tick pay for it in that call. The results are medians over
+//! batches of decisions in several rounds (for timers: over rounds), with half the distance between the
+//! quartiles. All of them include the time to read the clock. `PACELINE_ROUNDS` sets the number of rounds.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,7 +18,8 @@ use paceline_policy::{
 
 const PCPUS: u32 = 24;
 const VCPUS: u32 = 1_000;
-/// The number of decisions in a batch, and of batches in a round: a batch that is interrupted does not move the median.
+/// The number of decisions in a batch, and of batches in a round: a batch that is interrupted does not move
+/// the median.
 const BATCH: u32 = 50;
 const BATCHES: u32 = 400;
 /// From one decision of the host to the next.

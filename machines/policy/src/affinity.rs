@@ -1,10 +1,11 @@
 //! Where a VCPU may run, and where it prefers to: Xen's hard and soft affinity.
 //!
-//! The hard affinity is a pin or everything. The soft one is the setting `soft_affinity` of a domain, which holds for all its VCPUs: a list
-//! as `xl` takes it for `cpus_soft`, such as `"0-3,6"`, `"all"` or `"0-7,^2"`.
+//! The hard affinity is a pin or everything. The soft one is the setting `soft_affinity` of a domain, which
+//! holds for all its VCPUs: a list as `xl` takes it for `cpus_soft`, such as `"0-3,6"`, `"all"` or
+//! `"0-7,^2"`.
 //!
-//! Invariant: a soft affinity that leaves out no PCPU, or that has none in common with the hard one, is the same as none (Xen's
-//! `has_soft_affinity`).
+//! Invariant: a soft affinity that leaves out no PCPU, or that has none in common with the hard one, is the
+//! same as none (Xen's `has_soft_affinity`).
 
 use crate::PcpuId;
 use crate::PolicyError;
@@ -74,7 +75,8 @@ impl Affinity {
     }
 }
 
-/// By PCPU, whether `list` has it; parts are taken in turn, and `^` takes away. None for what is no such list, or an empty one.
+/// By PCPU, whether `list` has it; parts are taken in turn, and `^` takes away. None for what is no such
+/// list, or an empty one.
 fn read(list: &str, pcpus: u32) -> Option<Vec<bool>> {
     let mut all = vec![false; pcpus as usize];
     for part in list.split(',').map(str::trim) {

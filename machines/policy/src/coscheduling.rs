@@ -1,5 +1,5 @@
-//! Co-scheduling: VCPUs that work together run together, by design ([`gang`], [`flexible`]) or by the messages that they
-//! exchange ([`implicit`]).
+//! Co-scheduling: VCPUs that work together run together, by design ([`gang`], [`flexible`]) or by the
+//! messages that they exchange ([`implicit`]).
 
 pub mod flexible;
 pub mod gang;

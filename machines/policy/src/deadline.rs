@@ -1,5 +1,5 @@
-//! Earliest deadline first, alone ([`sedf`]) or under a rule that prefers domains by their messages (`choice`): [`csde`],
-//! [`boost`] and [`govindan`].
+//! Earliest deadline first, alone ([`sedf`]) or under a rule that prefers domains by their messages
+//! (`choice`): [`csde`], [`boost`] and [`govindan`].
 
 pub mod boost;
 mod choice;

@@ -1,10 +1,12 @@
-//! Scheduling policies of hypervisors, as pure state machines: which virtual CPU runs next on which physical CPU.
+//! Scheduling policies of hypervisors, as pure state machines: which virtual CPU runs next on which physical
+//! CPU.
 //!
-//! A host (a simulated machine, a test, a stand-in for a real kernel) informs a [`Policy`] of what happens (a VCPU wakes, sleeps or
-//! yields, a timer goes off, a message is pending, a guest reports its LVT) and asks it for decisions with
-//! [`Policy::pick`]. The policy answers with [`Orders`]: PCPUs on which it wants to be asked again, and timers.
-//! One file holds one policy, and one folder a family of policies; [`round_robin`] is the smallest: read it first.
-//! [`POLICIES`] is the table of all of them. [`build`] makes a policy from its name and its [`Settings`].
+//! A host (a simulated machine, a test, a stand-in for a real kernel) informs a [`Policy`] of what happens (a
+//! VCPU wakes, sleeps or yields, a timer goes off, a message is pending, a guest reports its LVT) and asks it
+//! for decisions with [`Policy::pick`]. The policy answers with [`Orders`]: PCPUs on which it wants to be
+//! asked again, and timers. One file holds one policy, and one folder a family of policies; [`round_robin`]
+//! is the smallest: read it first. [`POLICIES`] is the table of all of them. [`build`] makes a policy from
+//! its name and its [`Settings`].
 //!
 //! | family | orders VCPUs by |
 //! |---|---|
@@ -15,8 +17,8 @@
 //! | co-scheduling: [`gang`], [`flexible`], [`implicit`] | membership in a gang, or messages |
 //! | simulated time: [`psx`], [`psx_plus`], [`nsx`], [`nsx_plus`] | LVTs, reported or charged |
 //!
-//! Invariants of every policy: a VCPU is picked on one PCPU at a time; only a VCPU that is awake is picked; the same calls
-//! give the same answers. There is no clock here: every call says what time it is.
+//! Invariants of every policy: a VCPU is picked on one PCPU at a time; only a VCPU that is awake is picked;
+//! the same calls give the same answers. There is no clock here: every call says what time it is.
 //!
 //! ```
 //! use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Settings, VcpuId, build};

@@ -1,13 +1,17 @@
-//! Xen's null scheduler (`xen/common/sched/null.c`, Xen 4.9 and later): a PCPU runs one VCPU, always the same one, or nothing.
+//! Xen's null scheduler (`xen/common/sched/null.c`, Xen 4.9 and later): a PCPU runs one VCPU, always the same
+//! one, or nothing.
 //!
-//! A VCPU that comes gets a free PCPU: its pin, or one of its soft affinity, or else any; the one that its number suggests before others
-//! (`pick_res`). It keeps it until its domain goes, and leaves it idle while it sleeps. A VCPU for which there is none waits until one
-//! becomes free (`unit_deassign`): the first in the queue that prefers that PCPU, or else the first that may run there.
+//! A VCPU that comes gets a free PCPU: its pin, or one of its soft affinity, or else any; the one that its
+//! number suggests before others (`pick_res`). It keeps it until its domain goes, and leaves it idle while it
+//! sleeps. A VCPU for which there is none waits until one becomes free (`unit_deassign`): the first in the
+//! queue that prefers that PCPU, or else the first that may run there.
 //!
-//! In Xen a VCPU that waits never runs, and only a line in the console says so. Here a domain with such VCPUs is refused unless the policy's
-//! setting `wait` is true, so that nobody takes a guest that never ran for a slow one.
+//! In Xen a VCPU that waits never runs, and only a line in the console says so. Here a domain with such VCPUs
+//! is refused unless the policy's setting `wait` is true, so that nobody takes a guest that never ran for a
+//! slow one.
 //!
-//! State: for each PCPU the VCPU that it is for; the queue. Not work-conserving. Nobody is preempted, so there is no slice.
+//! State: for each PCPU the VCPU that it is for; the queue. Not work-conserving. Nobody is preempted, so
+//! there is no slice.
 
 use std::collections::VecDeque;
 
@@ -66,7 +70,8 @@ impl Null {
         self.vcpus[vcpu].assigned = Some(pcpu);
     }
 
-    /// `pcpu` is for nobody any more: the first that waits and prefers it gets it, or else the first that may run there.
+    /// `pcpu` is for nobody any more: the first that waits and prefers it gets it, or else the first that may
+    /// run there.
     fn release(&mut self, pcpu: PcpuId, orders: &mut Orders) {
         self.assigned[pcpu.index()] = None;
         let mut waiting = self.waiting.iter();
@@ -135,7 +140,8 @@ impl Policy for Null {
         }
     }
 
-    /// Where a VCPU that has its PCPU already runs does not change: as in Xen, a new affinity counts when it is looked for anew.
+    /// Where a VCPU that has its PCPU already runs does not change: as in Xen, a new affinity counts when it
+    /// is looked for anew.
     fn adjust(
         &mut self,
         _now_ns: u64,
@@ -174,7 +180,8 @@ impl Policy for Null {
         Pick { vcpu: vcpu.runs.then_some(id), slice_ns: None, examined: 0 }
     }
 
-    /// It takes `pcpu` if that is free, or else waits for it; who waits gets the PCPU that it leaves (`null_unit_migrate`).
+    /// It takes `pcpu` if that is free, or else waits for it; who waits gets the PCPU that it leaves
+    /// (`null_unit_migrate`).
     fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         self.waiting.retain(|other| *other != id);
         let vcpu = &mut self.vcpus[id];

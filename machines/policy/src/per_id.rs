@@ -1,7 +1,7 @@
 //! The state that a policy keeps for each VCPU or domain, by number.
 //!
-//! Invariant: the host names a VCPU only between the arrival and the departure of its domain. A PCPU, though, may still run a VCPU
-//! whose domain has just gone: code that starts from a PCPU asks with [`PerId::get`].
+//! Invariant: the host names a VCPU only between the arrival and the departure of its domain. A PCPU, though,
+//! may still run a VCPU whose domain has just gone: code that starts from a PCPU asks with [`PerId::get`].
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

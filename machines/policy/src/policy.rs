@@ -1,9 +1,10 @@
 //! The interface between a host and a policy: close to the operations table of Xen's schedulers
 //! (NSX paper, figure 3; co-scheduling thesis, figure 25).
 //!
-//! Invariants that the host keeps: time never falls from call to call; [`Policy::wake`] and [`Policy::sleep`] of a VCPU
-//! alternate, starting with a wake; after [`Policy::sleep`] or [`Policy::yields`] of a VCPU that runs, and after a slice has
-//! ended, [`Policy::pick`] is called for its PCPU; every order to reschedule is followed by a pick at the same instant.
+//! Invariants that the host keeps: time never falls from call to call; [`Policy::wake`] and [`Policy::sleep`]
+//! of a VCPU alternate, starting with a wake; after [`Policy::sleep`] or [`Policy::yields`] of a VCPU that
+//! runs, and after a slice has ended, [`Policy::pick`] is called for its PCPU; every order to reschedule is
+//! followed by a pick at the same instant.
 
 use std::fmt;
 
@@ -86,8 +87,8 @@ impl NewDomain {
         self.vcpus.iter().copied().zip(self.pins.iter().copied())
     }
 
-    /// Its VCPUs, each with its pin and the PCPU that it is for at first: its pin, or else the one that its number suggests, so
-    /// that the VCPUs of a host are spread evenly.
+    /// Its VCPUs, each with its pin and the PCPU that it is for at first: its pin, or else the one that its
+    /// number suggests, so that the VCPUs of a host are spread evenly.
     pub(crate) fn homes(&self, pcpus: u32) -> impl Iterator<Item = (VcpuId, Option<PcpuId>, PcpuId)> {
         self.members().map(move |(id, pin)| (id, pin, pin.unwrap_or(PcpuId(id.0 % pcpus))))
     }
@@ -100,8 +101,8 @@ pub struct Pick {
     pub vcpu: Option<VcpuId>,
     /// After how long to ask again, at the latest; `None`: not before something happens.
     pub slice_ns: Option<u64>,
-    /// How many run-queue entries or pending bits the decision looked at, beyond its constant part. A host that models the
-    /// cost of decisions charges for them.
+    /// How many run-queue entries or pending bits the decision looked at, beyond its constant part. A host
+    /// that models the cost of decisions charges for them.
     pub examined: u32,
 }
 
@@ -143,7 +144,8 @@ pub struct Standing {
 
 /// A scheduling policy.
 ///
-/// Times are nanoseconds since the host started. `orders` collects what the policy asks for; the host does it when the call has returned.
+/// Times are nanoseconds since the host started. `orders` collects what the policy asks for; the host does it
+/// when the call has returned.
 pub trait Policy: fmt::Debug + Send {
     /// Its name, as [`crate::build`] takes it.
     fn name(&self) -> &'static str;
@@ -163,7 +165,8 @@ pub trait Policy: fmt::Debug + Send {
     /// A domain goes; the host has put its VCPUs to sleep.
     fn remove(&mut self, now_ns: u64, dom: DomId, orders: &mut Orders);
 
-    /// Changes the settings of a domain. An error leaves them as they were. By default domains have no settings.
+    /// Changes the settings of a domain. An error leaves them as they were. By default domains have no
+    /// settings.
     fn adjust(
         &mut self,
         _now_ns: u64,
@@ -183,7 +186,8 @@ pub trait Policy: fmt::Debug + Send {
     /// A running VCPU yields.
     fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
-    /// Decides which VCPU runs on `pcpu` from now on. The VCPU that has run there until now is runnable again, unless it sleeps.
+    /// Decides which VCPU runs on `pcpu` from now on. The VCPU that has run there until now is runnable
+    /// again, unless it sleeps.
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick;
 
     /// A timer that was set goes off.
@@ -195,8 +199,8 @@ pub trait Policy: fmt::Debug + Send {
     /// The number of messages pending for a domain on its event channels is `messages` now.
     fn pending(&mut self, _now_ns: u64, _dom: DomId, _messages: u32, _orders: &mut Orders) {}
 
-    /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor; `u64::MAX`: it has nothing to do until it
-    /// gets a message or reports again; that LVT may be lower than earlier ones.
+    /// The guest on a VCPU has put a new LVT on the page it shares with the hypervisor; `u64::MAX`: it has
+    /// nothing to do until it gets a message or reports again; that LVT may be lower than earlier ones.
     fn lvt(&mut self, _now_ns: u64, _vcpu: VcpuId, _lvt_ns: u64, _orders: &mut Orders) {}
 
     /// The guest on a VCPU has put on its page whether it simulates. Reports of an earlier simulation do

@@ -1,8 +1,10 @@
 //! Queues that the policies share: one ordered run queue and types built from it, and what is due later.
 //!
 //! - [`RunQueue`]: VCPUs in the order of a key; every policy that orders VCPUs does so with this type.
-//! - [`Waiting`]: the VCPUs that wait on a host, each where it may run, least key first and first come first served.
-//! - [`HostQueues`]: the same, and which VCPU runs on which PCPU, for policies in which the least key preempts the greatest.
+//! - [`Waiting`]: the VCPUs that wait on a host, each where it may run, least key first and first come first
+//!   served.
+//! - [`HostQueues`]: the same, and which VCPU runs on which PCPU, for policies in which the least key
+//!   preempts the greatest.
 //! - [`Seats`]: which VCPU runs on which PCPU, for policies that preempt by rules of their own.
 //! - [`Alarms`]: what is due for which VCPU at later times, with one timer.
 

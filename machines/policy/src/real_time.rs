@@ -1,4 +1,5 @@
-//! Real time: budgets and windows that are fixed beforehand. Not work-conserving, but for RTDS with extra time.
+//! Real time: budgets and windows that are fixed beforehand. Not work-conserving, but for RTDS with extra
+//! time.
 
 pub mod arinc653;
 pub mod rt;

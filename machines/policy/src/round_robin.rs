@@ -1,8 +1,9 @@
-//! Round robin: all VCPUs in turn, for a slice each. The reference to read first (co-scheduling thesis, section 3.1.5.2).
+//! Round robin: all VCPUs in turn, for a slice each. The reference to read first (co-scheduling thesis,
+//! section 3.1.5.2).
 //!
-//! State: one queue for the host, of VCPUs that are awake and do not run. A VCPU that wakes, or has used up its slice, goes to the end.
-//! A PCPU takes the first that may run there. Work-conserving; no VCPU starves: each of the others is served at most once
-//! before it is served again.
+//! State: one queue for the host, of VCPUs that are awake and do not run. A VCPU that wakes, or has used up
+//! its slice, goes to the end. A PCPU takes the first that may run there. Work-conserving; no VCPU starves:
+//! each of the others is served at most once before it is served again.
 
 use std::collections::VecDeque;
 

@@ -21,8 +21,8 @@ pub enum Setting {
     Word(String),
 }
 
-/// Why a policy, or a domain under it, cannot be set up. The policy stays as it was: a host can go on without that domain, or with its
-/// old settings.
+/// Why a policy, or a domain under it, cannot be set up. The policy stays as it was: a host can go on without
+/// that domain, or with its old settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PolicyError {
     /// There is no such policy.

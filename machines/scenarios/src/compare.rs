@@ -1,6 +1,7 @@
 //! One scenario under several policies, side by side.
 //!
-//! Invariant: the outcome under a policy does not depend on which others are compared, nor on how many run at once.
+//! Invariant: the outcome under a policy does not depend on which others are compared, nor on how many run at
+//! once.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -15,8 +16,8 @@ use crate::side_by_side::side_by_side;
 /// The outcome under a policy.
 pub type Compared = (&'static str, Result<Outcome, OutcomeError>);
 
-/// Runs `scenario` under each of `policies`, as many at once as there are cores; each run has the observer with
-/// the same index. Fails before anything runs if a policy refuses its settings or a domain.
+/// Runs `scenario` under each of `policies`, as many at once as there are cores; each run has the observer
+/// with the same index. Fails before anything runs if a policy refuses its settings or a domain.
 pub fn compare<O: Observer + Send>(
     scenario: &MachineScenario,
     policies: &[&'static str],

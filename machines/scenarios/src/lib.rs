@@ -1,10 +1,13 @@
-//! Scenarios of simulated machines: read from files, run under a scheduling policy, and compared under several.
+//! Scenarios of simulated machines: read from files, run under a scheduling policy, and compared under
+//! several.
 //!
-//! - `scenario`: hosts, links, domains with their workloads and the settings of policies, and the outcome of a run;
+//! - `scenario`: hosts, links, domains with their workloads and the settings of policies, and the outcome of
+//!   a run;
 //! - [`compare`]: one scenario under several policies;
 //! - [`side_by_side()`]: independent tasks on a pool of threads.
 //!
-//! Invariant: an outcome depends on the scenario and the policy alone, never on what else runs at the same time.
+//! Invariant: an outcome depends on the scenario and the policy alone, never on what else runs at the same
+//! time.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Scenarios of simulated machines, read from files: hosts, links, domains with their workloads, and the policy.
+//! Scenarios of simulated machines, read from files: hosts, links, domains with their workloads, and the
+//! policy.
 //!
 //! - `hosts`: `[host]`, `[dom0]`, `[[link]]`, `[costs]`;
 //! - `domains`, `workload`, `federates`: `[[domain]]`, `[model]`;
@@ -7,8 +8,8 @@
 //!
 //! A scenario is read once and can be run under many policies, one after the other or side by side.
 //!
-//! Invariants: every mistake in a file is reported at its place before anything runs; the result depends on the file and its overrides
-//! alone.
+//! Invariants: every mistake in a file is reported at its place before anything runs; the result depends on
+//! the file and its overrides alone.
 //!
 //! ```
 //! use paceline_machine_scenarios::MachineScenario;
@@ -125,7 +126,8 @@ impl MachineScenario {
         self.hosts.iter().map(|host| (host.name.as_str(), host.pcpus))
     }
 
-    /// The machine under the policy `kind`, one of [`paceline_policy::POLICIES`], which accepts its settings and domains.
+    /// The machine under the policy `kind`, one of [`paceline_policy::POLICIES`], which accepts its settings
+    /// and domains.
     pub fn spec(&self, kind: &str) -> Result<MachineSpec, ScenarioError> {
         let (policy, dom0) =
             (policies::settings(&self.policy, kind)?, policies::settings(&self.dom0.settings, kind)?);

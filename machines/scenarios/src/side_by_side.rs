@@ -1,17 +1,17 @@
 //! Runs tasks side by side on a pool of threads; they begin in their order.
 //!
-//! Invariants: results of tasks are reported on the calling thread only. With one worker the tasks run there too, one
-//! after the other, and nothing disturbs them. With several no task may wait for another pool: its thread would begin
-//! the next task within it.
+//! Invariants: results of tasks are reported on the calling thread only. With one worker the tasks run there
+//! too, one after the other, and nothing disturbs them. With several no task may wait for another pool: its
+//! thread would begin the next task within it.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::channel;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Runs `job` with each of `tasks`, at most `workers` of them at once; `done` is called with each result as tasks
-/// end. After the first failure no further task begins; the failure is returned when the tasks that had begun have
-/// ended.
+/// Runs `job` with each of `tasks`, at most `workers` of them at once; `done` is called with each result as
+/// tasks end. After the first failure no further task begins; the failure is returned when the tasks that had
+/// begun have ended.
 ///
 /// If no threads can be started, the calling thread runs all tasks.
 pub fn side_by_side<T: Send, R: Send, E: Send + Sync>(
@@ -34,7 +34,8 @@ pub fn side_by_side<T: Send, R: Send, E: Send + Sync>(
                 if failure.get().is_some() {
                     return;
                 }
-                // If the failure is not the first one, it is dropped. The receiver exists until all tasks have ended.
+                // If the failure is not the first one, it is dropped. The receiver exists until all tasks
+                // have ended.
                 let _ = match job(task) {
                     Ok(result) => tell.send(result).ok(),
                     Err(error) => failure.set(error).ok(),

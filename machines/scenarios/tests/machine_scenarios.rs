@@ -1,4 +1,5 @@
-//! Machines out of scenario texts: what is handed to which policy, who works with whom, and runs that are the same again.
+//! Machines out of scenario texts: what is handed to which policy, who works with whom, and runs that are the
+//! same again.
 
 use paceline_machine::{MachineSpec, Observer, Siblings};
 use paceline_machine_scenarios::MachineScenario;

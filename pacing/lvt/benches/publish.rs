@@ -1,8 +1,9 @@
 //! `cargo bench -p paceline-lvt --bench publish`: what a simulation pays to publish its LVT.
 //!
-//! An *update* is written; a *thinned* one lies within the lookahead and is not; an *absent* publisher has no page. Beside
-//! them the same loop without a publisher, and a bare relaxed store to memory that is not shared. The sides take turns in
-//! every round; medians over the rounds, with half the distance of the quartiles. `PACELINE_ROUNDS` sets how many rounds.
+//! An *update* is written; a *thinned* one lies within the lookahead and is not; an *absent* publisher has no
+//! page. Beside them the same loop without a publisher, and a bare relaxed store to memory that is not
+//! shared. The sides take turns in every round; medians over the rounds, with half the distance of the
+//! quartiles. `PACELINE_ROUNDS` sets how many rounds.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};

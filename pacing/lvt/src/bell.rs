@@ -1,8 +1,8 @@
-//! The bell of a page: a futex in its header that a thread rings when it begins to wait, so that a pacer can decide at once
-//! instead of at the end of a slice.
+//! The bell of a page: a futex in its header that a thread rings when it begins to wait, so that a pacer can
+//! decide at once instead of at the end of a slice.
 //!
-//! Invariants: no thread rings unless the pacer listens, so that waiting costs a load and no system call. A lost ring costs a
-//! slice: the pacer never waits without a time limit.
+//! Invariants: no thread rings unless the pacer listens, so that waiting costs a load and no system call. A
+//! lost ring costs a slice: the pacer never waits without a time limit.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -44,8 +44,8 @@ impl Bell {
         }
     }
 
-    /// Waits for a ring since the last call, `limit` at most; whether there was one. Where the memory of the page has no futexes, as
-    /// that of a BPF map, it returns at once, with [`Errno::FAULT`].
+    /// Waits for a ring since the last call, `limit` at most; whether there was one. Where the memory of the
+    /// page has no futexes, as that of a BPF map, it returns at once, with [`Errno::FAULT`].
     ///
     /// # Errors
     ///

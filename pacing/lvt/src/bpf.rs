@@ -1,6 +1,7 @@
 //! Pinned BPF maps: the two calls of bpf(2) that a page needs, by path to a map and what the map looks like.
 //!
-//! Needs no privilege beyond access to the pinned file (Linux 5.19; before, unprivileged users may have no BPF at all).
+//! Needs no privilege beyond access to the pinned file (Linux 5.19; before, unprivileged users may have no
+//! BPF at all).
 #![allow(unsafe_code)] // bpf(2) has no safe wrapper that does not bring a whole loader
 
 use std::ffi::{CStr, c_long};
@@ -45,7 +46,8 @@ pub(crate) struct MapInfo {
 /// The object that is pinned at `path`.
 pub(crate) fn open_pinned(path: &CStr) -> io::Result<OwnedFd> {
     let attr = ObjGet { pathname: path.as_ptr() as u64, bpf_fd: 0, file_flags: 0 };
-    // SAFETY: `attr` is a valid prefix of `union bpf_attr` of the size that is given, and `path` outlives the call.
+    // SAFETY: `attr` is a valid prefix of `union bpf_attr` of the size that is given, and `path` outlives the
+    // call.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, BPF_OBJ_GET, &raw const attr, size_of::<ObjGet>()) };
     match RawFd::try_from(fd) {
         // SAFETY: the kernel has just made this descriptor for us.

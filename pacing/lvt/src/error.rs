@@ -1,4 +1,5 @@
-//! What can be wrong with a page. A program that meets one of these runs on unpaced, with [`crate::Publisher::absent`].
+//! What can be wrong with a page. A program that meets one of these runs on unpaced, with
+//! [`crate::Publisher::absent`].
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! A flag that a forked child finds cleared: the child has its parent's memory, but not its parent's slot.
 //!
-//! The flag lies in a page of its own that the kernel empties in children (`MADV_WIPEONFORK`, Linux 4.14), so that nothing
-//! global is needed and no handler stays behind.
+//! The flag lies in a page of its own that the kernel empties in children (`MADV_WIPEONFORK`, Linux 4.14), so
+//! that nothing global is needed and no handler stays behind.
 #![allow(unsafe_code)] // anonymous memory with this property comes from `mmap` and `madvise` only
 
 use std::ptr::{NonNull, null_mut};
@@ -24,7 +24,8 @@ impl ForkFlag {
             mmap_anonymous(null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
         };
         let flag = Self(NonNull::new(place.cast()).expect("a mapping is not at address 0"));
-        // SAFETY: the mapping was made above and no other code has its address; the advice concerns children only.
+        // SAFETY: the mapping was made above and no other code has its address; the advice concerns children
+        // only.
         unsafe { madvise(place, BYTES, Advice::LinuxWipeOnFork)? };
         flag.word().store(1, Relaxed);
         Ok(flag)
@@ -36,7 +37,8 @@ impl ForkFlag {
     }
 
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: the mapping is aligned to a page, lives as long as `self`, and any of its bytes make an `AtomicU32`.
+        // SAFETY: the mapping is aligned to a page, lives as long as `self`, and any of its bytes make an
+        // `AtomicU32`.
         unsafe { self.0.as_ref() }
     }
 }
@@ -57,7 +59,8 @@ mod tests {
     fn only_the_process_that_made_it_finds_it_set() {
         let flag = ForkFlag::new().expect("there is memory");
         assert!(flag.is_set());
-        // SAFETY: the child looks at memory that is its own and ends; it touches no lock that another thread may have held.
+        // SAFETY: the child looks at memory that is its own and ends; it touches no lock that another thread
+        // may have held.
         let child = unsafe {
             match libc::fork() {
                 0 => libc::_exit(i32::from(flag.is_set())),

@@ -1,11 +1,11 @@
 //! The bytes of the page, which the C header, the Python module and the kernel's policy know too.
 //!
-//! Native endian, naturally aligned. Record 0 is the header, records 1 to `slots` are slots. A change of anything here is a
-//! new [`VERSION`].
+//! Native endian, naturally aligned. Record 0 is the header, records 1 to `slots` are slots. A change of
+//! anything here is a new [`VERSION`].
 //!
-//! To change a byte, raise `VERSION` and change `include/paceline_lvt_slot.h`, `pacing/python/paceline_lvt.py` and
-//! `struct slot` in `pacing/linux/state.bpf.h`; `tests/lvt/languages.rs` compares them. All 64 bytes of a slot are in
-//! use: a new field needs a shorter name or longer records.
+//! To change a byte, raise `VERSION` and change `include/paceline_lvt_slot.h`,
+//! `pacing/python/paceline_lvt.py` and `struct slot` in `pacing/linux/state.bpf.h`; `tests/lvt/languages.rs`
+//! compares them. All 64 bytes of a slot are in use: a new field needs a shorter name or longer records.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -21,13 +21,15 @@ pub const RECORD_BYTES: usize = 64;
 /// Bytes of a name; a shorter one is padded with NUL.
 pub const NAME_BYTES: usize = 24;
 
-/// In `flags`: the owner publishes its LVT and is to be run by it. Without this flag its LVT means nothing for now.
+/// In `flags`: the owner publishes its LVT and is to be run by it. Without this flag its LVT means nothing
+/// for now.
 pub const SIMULATION: u32 = 1;
 /// In `flags`: the owner waits for others, and has nothing to do until they get on.
 pub const WAITING: u32 = 2;
 
-/// In `library`: the communication library of the owner yields the core whenever it waits, and publishes that in
-/// [`LIBRARY_WAITING`]. Such an owner can share a scheduling class with others, and can be paced without an LVT.
+/// In `library`: the communication library of the owner yields the core whenever it waits, and publishes that
+/// in [`LIBRARY_WAITING`]. Such an owner can share a scheduling class with others, and can be paced without
+/// an LVT.
 pub const LIBRARY_YIELDS: u32 = 1;
 /// In `library`: the owner waits inside its communication library.
 pub const LIBRARY_WAITING: u32 = 2;
@@ -47,8 +49,8 @@ pub struct Slot {
     pub flags: AtomicU32,
     /// The owner's thread id; 0 in a free slot.
     pub tid: AtomicU32,
-    /// When the owner's thread was started, in clock ticks since the system was, against reuse of its id. 0 while the slot
-    /// changes hands.
+    /// When the owner's thread was started, in clock ticks since the system was, against reuse of its id. 0
+    /// while the slot changes hands.
     pub start_time: AtomicU64,
     /// The owner's process id. In the header, the bell: a futex that a thread rings when it begins to wait.
     pub pid: AtomicU32,
@@ -56,15 +58,16 @@ pub struct Slot {
     pub library: AtomicU32,
     /// UTF-8, padded with NUL.
     pub name: [AtomicU64; NAME_BYTES / 8],
-    /// How many messages the owner's communication library has passed, collectives included: the progress of a thread without
-    /// an LVT.
+    /// How many messages the owner's communication library has passed, collectives included: the progress of
+    /// a thread without an LVT.
     pub messages: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Slot>() == RECORD_BYTES);
 
 impl Slot {
-    /// The bytes of the slot. Each member is whole; several of them may be of different moments, but not its owner's.
+    /// The bytes of the slot. Each member is whole; several of them may be of different moments, but not its
+    /// owner's.
     pub fn bytes(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         // A slot that is just changing hands is shown as that: with a `start_time` of 0.
@@ -84,7 +87,8 @@ impl Slot {
 
     /// The owner; where the slot has changed hands meanwhile, only the new owner's thread id.
     pub(crate) fn owner(&self) -> Result<Owner, u32> {
-        // A new owner writes `tid`, then `pid`, then `start_time`: who sees its `start_time` sees the others too.
+        // A new owner writes `tid`, then `pid`, then `start_time`: who sees its `start_time` sees the others
+        // too.
         let tid = self.tid.load(Acquire);
         let start_time = self.start_time.load(Acquire);
         let pid = self.pid.load(Relaxed);
@@ -94,9 +98,11 @@ impl Slot {
         }
     }
 
-    /// Makes `tid` (0: no thread) the holder of a slot whose `owner` has ended. `false` if another thread was quicker.
+    /// Makes `tid` (0: no thread) the holder of a slot whose `owner` has ended. `false` if another thread was
+    /// quicker.
     pub(crate) fn take_over(&self, owner: Owner, tid: u32) -> bool {
-        // `start_time` is set first: from then on the slot changes hands, and only the thread that has set it to 0 may continue.
+        // `start_time` is set first: from then on the slot changes hands, and only the thread that has set it
+        // to 0 may continue.
         let known = owner.start_time != 0;
         if known && self.start_time.compare_exchange(owner.start_time, 0, AcqRel, Relaxed).is_err() {
             return false;

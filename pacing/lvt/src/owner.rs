@@ -1,7 +1,7 @@
 //! Threads as owners of slots, and whether they are still there.
 //!
-//! Thread ids are used again, so an owner is known by its id and by when it was started. Needs one system call where the
-//! thread has ended, and a look into /proc where some thread has its id.
+//! Thread ids are used again, so an owner is known by its id and by when it was started. Needs one system
+//! call where the thread has ended, and a look into /proc where some thread has its id.
 #![allow(unsafe_code)] // `tgkill`, for which there is no safe wrapper that takes a thread's id
 
 use procfs::process::{Process, Stat};
@@ -16,7 +16,8 @@ pub struct Owner {
     pub pid: u32,
     /// In the same namespace; the one thread that publishes.
     pub tid: u32,
-    /// When it was started, in clock ticks since the system was. 0 while the slot changes hands; `pid` says nothing then.
+    /// When it was started, in clock ticks since the system was. 0 while the slot changes hands; `pid` says
+    /// nothing then.
     pub start_time: u64,
 }
 
@@ -38,7 +39,8 @@ impl Owner {
         Ok(Self { pid: pid.cast_unsigned(), tid: tid.cast_unsigned(), start_time })
     }
 
-    /// Whether there is no thread with this id, in one system call. Says nothing of a thread that has got the id since.
+    /// Whether there is no thread with this id, in one system call. Says nothing of a thread that has got the
+    /// id since.
     pub fn has_no_thread(&self) -> bool {
         let (Ok(pid), Ok(tid)) = (i32::try_from(self.pid), i32::try_from(self.tid)) else { return true };
         // The process is not known while the slot changes hands.
@@ -53,8 +55,9 @@ impl Owner {
         result == -1 && matches!(error, Some(libc::ESRCH | libc::EINVAL))
     }
 
-    /// Whether the owner has ended: there is no such thread, or only its remains (a zombie), or one that was started at
-    /// another time. What cannot be found out is taken for alive, as is the new owner of a slot that changes hands.
+    /// Whether the owner has ended: there is no such thread, or only its remains (a zombie), or one that was
+    /// started at another time. What cannot be found out is taken for alive, as is the new owner of a
+    /// slot that changes hands.
     pub fn is_gone(&self) -> bool {
         if self.has_no_thread() {
             return true;

@@ -1,9 +1,10 @@
 //! Pages: creating, opening and reading them, and taking back slots from owners that have ended.
 //!
-//! A reader never touches memory that can be taken from under it: sealed memory files, BPF maps and devices are mapped,
-//! plain files are read with pread(2). Slots of a plain file that are to be written to - by a publisher, or to take them
-//! back - are mapped all the same; a program that has mapped such a file is killed by SIGBUS if the file is truncated. Only its owner
-//! can do that; [`Page::create_sealed`] makes a page that cannot be truncated.
+//! A reader never touches memory that can be taken from under it: sealed memory files, BPF maps and devices
+//! are mapped, plain files are read with pread(2). Slots of a plain file that are to be written to - by a
+//! publisher, or to take them back - are mapped all the same; a program that has mapped such a file is killed
+//! by SIGBUS if the file is truncated. Only its owner can do that; [`Page::create_sealed`] makes a page that
+//! cannot be truncated.
 
 mod mapping;
 mod open;
@@ -56,8 +57,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Makes a page in a new file that only this user may read and write. The file stays until it is removed; a folder
-    /// in memory, such as /dev/shm, is the place for it.
+    /// Makes a page in a new file that only this user may read and write. The file stays until it is removed;
+    /// a folder in memory, such as /dev/shm, is the place for it.
     ///
     /// # Errors
     ///
@@ -75,8 +76,9 @@ impl Page {
         })
     }
 
-    /// Makes a page in a memory file that cannot be truncated. Its [`path`](Self::path) holds as long as this process has
-    /// the page, and leads to it from all processes of this user; whoever has opened it may use it beyond that.
+    /// Makes a page in a memory file that cannot be truncated. Its [`path`](Self::path) holds as long as this
+    /// process has the page, and leads to it from all processes of this user; whoever has opened it may
+    /// use it beyond that.
     ///
     /// # Errors
     ///
@@ -95,8 +97,8 @@ impl Page {
         Self::of_file(Path::new(&path), fd)
     }
 
-    /// Opens the page at `path`, as [`ENV`] names it: a file, a pinned BPF map, or in a virtual machine the memory of a PCI device
-    /// that it shares with its host (the device's `resource2` below /sys).
+    /// Opens the page at `path`, as [`ENV`] names it: a file, a pinned BPF map, or in a virtual machine the
+    /// memory of a PCI device that it shares with its host (the device's `resource2` below /sys).
     ///
     /// # Errors
     ///
@@ -130,7 +132,8 @@ impl Page {
         self.id
     }
 
-    /// Copies of all slots that have an owner, by index. An owner may have ended, which [`SlotView::owner`] can tell.
+    /// Copies of all slots that have an owner, by index. An owner may have ended, which [`SlotView::owner`]
+    /// can tell.
     ///
     /// # Errors
     ///
@@ -145,8 +148,9 @@ impl Page {
     ///
     /// # Errors
     ///
-    /// [`Error::Size`], [`Error::NotAPage`], [`Error::Version`], [`Error::RecordBytes`] or [`Error::Changed`] where another program
-    /// has truncated or overwritten the page; [`Error::System`] where it cannot be read.
+    /// [`Error::Size`], [`Error::NotAPage`], [`Error::Version`], [`Error::RecordBytes`] or [`Error::Changed`]
+    /// where another program has truncated or overwritten the page; [`Error::System`] where it cannot be
+    /// read.
     pub fn read_into(&self, views: &mut Vec<SlotView>) -> Result<(), Error> {
         views.clear();
         match &self.backing {
@@ -166,7 +170,8 @@ impl Page {
         Ok(())
     }
 
-    /// The bell that threads ring when they begin to wait; none on a page in a plain file, which may be truncated.
+    /// The bell that threads ring when they begin to wait; none on a page in a plain file, which may be
+    /// truncated.
     pub fn bell(&self) -> Option<Bell> {
         match &self.backing {
             Backing::Fixed(mapping) => Some(Bell::new(Arc::clone(mapping))),
@@ -174,8 +179,8 @@ impl Page {
         }
     }
 
-    /// Takes back the slots whose owners have ended, and returns their number. Reads /proc for each slot that is taken, so
-    /// ten times a second is often enough.
+    /// Takes back the slots whose owners have ended, and returns their number. Reads /proc for each slot that
+    /// is taken, so ten times a second is often enough.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! Publishers: the side of the program that simulates.
 //!
-//! A publisher belongs to the thread that has claimed it, is the only writer of its slot, and frees the slot when it is
-//! dropped. Where a child process is forked, the publisher in the child is absent; the child claims a slot of its own.
+//! A publisher belongs to the thread that has claimed it, is the only writer of its slot, and frees the slot
+//! when it is dropped. Where a child process is forked, the publisher in the child is absent; the child
+//! claims a slot of its own.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -16,12 +17,12 @@ use crate::owner::Owner;
 use crate::page::{Mapping, Page, PageId};
 use crate::slot::Name;
 
-/// In the place of the LVT written last: whatever comes next is to be written. As far from every LVT, counted round, as
-/// from [`LVT_MAX`].
+/// In the place of the LVT written last: whatever comes next is to be written. As far from every LVT, counted
+/// round, as from [`LVT_MAX`].
 const NOTHING_YET: u64 = LVT_MAX + 1;
 
-/// How many slots a claimer, who finds none free, looks up in /proc: enough to get by where ids are used again, little
-/// enough to give up soon on a page that is full of the living.
+/// How many slots a claimer, who finds none free, looks up in /proc: enough to get by where ids are used
+/// again, little enough to give up soon on a page that is full of the living.
 const LOOKED_UP_MAX: usize = 64;
 
 thread_local! {
@@ -42,7 +43,8 @@ struct Held {
 pub struct Publisher {
     /// What was written last, or [`NOTHING_YET`].
     last_ns: u64,
-    /// An LVT is written if it differs by more than this, counted round. All there is for an absent publisher.
+    /// An LVT is written if it differs by more than this, counted round. All there is for an absent
+    /// publisher.
     lookahead_ns: u64,
     backwards: u64,
     seat: Option<Seat>,
@@ -66,7 +68,8 @@ impl Publisher {
         Self { last_ns: NOTHING_YET, lookahead_ns, backwards: 0, seat: None, of_thread: PhantomData }
     }
 
-    /// Claims a slot for the calling thread on the page that [`ENV`](crate::ENV) names; where it names none, the publisher is absent.
+    /// Claims a slot for the calling thread on the page that [`ENV`](crate::ENV) names; where it names none,
+    /// the publisher is absent.
     ///
     /// A program that cannot be paced runs on all the same:
     ///
@@ -91,8 +94,9 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] where all slots have owners that live; [`Error::Claimed`] where this thread has one already;
-    /// [`Error::NoProc`]; [`Error::System`]; and what [`Page::slots`] says of a page that is none any more.
+    /// [`Error::Full`] where all slots have owners that live; [`Error::Claimed`] where this thread has one
+    /// already; [`Error::NoProc`]; [`Error::System`]; and what [`Page::slots`] says of a page that is
+    /// none any more.
     pub fn claim(page: &Page, name: &str) -> Result<Self, Error> {
         let owner = Owner::of_this_thread()?;
         let ours = |held: &&Held| (held.page, held.tid) == (page.id(), owner.tid);
@@ -110,8 +114,9 @@ impl Publisher {
         Ok(Self { lookahead_ns: 0, seat: Some(seat), ..Self::absent() })
     }
 
-    /// Thins updates: an LVT is written only if it is more than `lookahead_ns` ahead of the one written last. A lookahead
-    /// of at most the least delay of this thread's messages to others does not affect them. 0 unless set.
+    /// Thins updates: an LVT is written only if it is more than `lookahead_ns` ahead of the one written last.
+    /// A lookahead of at most the least delay of this thread's messages to others does not affect them. 0
+    /// unless set.
     #[must_use]
     pub fn with_lookahead(mut self, lookahead_ns: u64) -> Self {
         if self.seat.is_some() {
@@ -120,14 +125,15 @@ impl Publisher {
         self
     }
 
-    /// Whether there is a slot: `false` for an absent publisher, and for one that a forked child has from its parent.
+    /// Whether there is a slot: `false` for an absent publisher, and for one that a forked child has from its
+    /// parent.
     pub fn is_present(&self) -> bool {
         self.seat.as_ref().is_some_and(|seat| seat.here.is_set())
     }
 
-    /// Publishes that all events before `lvt_ns` are done. The greatest value is 2^63 - 1 ns; a greater one counts as that. An LVT that
-    /// goes backwards, however little, is written at once, since its owner may now be the furthest behind; such updates are
-    /// counted.
+    /// Publishes that all events before `lvt_ns` are done. The greatest value is 2^63 - 1 ns; a greater one
+    /// counts as that. An LVT that goes backwards, however little, is written at once, since its owner
+    /// may now be the furthest behind; such updates are counted.
     #[inline]
     pub fn publish(&mut self, lvt_ns: u64) {
         let lvt_ns = lvt_ns.min(LVT_MAX);
@@ -136,7 +142,8 @@ impl Publisher {
         }
     }
 
-    /// Publishes that this thread has nothing to do, and so holds back no other, until it publishes an LVT again.
+    /// Publishes that this thread has nothing to do, and so holds back no other, until it publishes an LVT
+    /// again.
     pub fn publish_done(&mut self) {
         if let Some(slot) = self.slot() {
             slot.lvt_ns.store(DONE, Relaxed);
@@ -149,8 +156,9 @@ impl Publisher {
         self.set_flag(WAITING, waiting);
     }
 
-    /// Publishes whether this thread simulates and is scheduled by its LVT; it is so from the start. Set it to `false`, for example,
-    /// while the thread loads a model or writes results: then its LVT means nothing.
+    /// Publishes whether this thread simulates and is scheduled by its LVT; it is so from the start. Set it
+    /// to `false`, for example, while the thread loads a model or writes results: then its LVT means
+    /// nothing.
     pub fn set_simulation(&mut self, simulation: bool) {
         self.set_flag(SIMULATION, simulation);
     }
@@ -198,8 +206,8 @@ impl Drop for Publisher {
     }
 }
 
-/// Finds a slot and makes it `owner`'s: one that is free, or that it had before it executed another program, or whose owner
-/// is gone.
+/// Finds a slot and makes it `owner`'s: one that is free, or that it had before it executed another program,
+/// or whose owner is gone.
 pub(crate) fn find(slots: &[Slot], owner: Owner) -> Option<u32> {
     let take_if = |index: &usize, may: &dyn Fn(&Owner) -> bool| -> bool {
         slots[*index].owner().is_ok_and(|found| may(&found) && slots[*index].take_over(found, owner.tid))

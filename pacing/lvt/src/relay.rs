@@ -1,14 +1,18 @@
-//! Relays: copy what a virtual machine's guest publishes to the host's page, under the ids of the threads that run its virtual
-//! CPUs (VCPUs).
+//! Relays: copy what a virtual machine's guest publishes to the host's page, under the ids of the threads
+//! that run its virtual CPUs (VCPUs).
 //!
-//! A guest cannot be given the host's page: it holds the slots of all. It gets a memory of its own ([`GuestMemory`]), with the
-//! layout of a page, and publishes on that as any program does. A [`Relay`] reads it and keeps one slot of the host's page for
-//! each VCPU thread. All of them show the same: the host cannot know which of the guest's threads a VCPU runs.
+//! A guest cannot be given the host's page: it holds the slots of all. It gets a memory of its own
+//! ([`GuestMemory`]), with the layout of a page, and publishes on that as any program does. A [`Relay`] reads
+//! it and keeps one slot of the host's page for each VCPU thread. All of them show the same: the host cannot
+//! know which of the guest's threads a VCPU runs.
 //!
 //! Invariants:
-//! - Nothing of a guest's memory reaches the host's page but the least LVT, held to its range, and whether all wait.
-//! - A slot is written to only while it is the VCPU thread's; when that thread has ended, another one may have claimed it.
-//! - What a look costs is bound by the slots that the guest has used, at most those that its memory has room for.
+//! - Nothing of a guest's memory reaches the host's page but the least LVT, held to its range, and whether
+//!   all wait.
+//! - A slot is written to only while it is the VCPU thread's; when that thread has ended, another one may
+//!   have claimed it.
+//! - What a look costs is bound by the slots that the guest has used, at most those that its memory has room
+//!   for.
 
 mod deputy;
 mod guest;
@@ -40,8 +44,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay from the memory that is the file `guest` to `host`, for the VCPU threads of process `pid`. A file that is no page
-    /// yet is made one. The machine is called as the file is.
+    /// A relay from the memory that is the file `guest` to `host`, for the VCPU threads of process `pid`. A
+    /// file that is no page yet is made one. The machine is called as the file is.
     ///
     /// # Errors
     ///
@@ -69,11 +73,13 @@ impl Relay {
         self.deputies.len()
     }
 
-    /// Reads the guest's memory at the moment `now`, and writes its report into the slots of the VCPU threads.
+    /// Reads the guest's memory at the moment `now`, and writes its report into the slots of the VCPU
+    /// threads.
     ///
     /// # Errors
     ///
-    /// Those of [`GuestMemory::report`]; [`Error::Full`] where a VCPU was added and the host's page has no room for it.
+    /// Those of [`GuestMemory::report`]; [`Error::Full`] where a VCPU was added and the host's page has no
+    /// room for it.
     pub fn carry(&mut self, now: Instant) -> Result<Option<GuestReport>, Error> {
         if now.saturating_duration_since(self.looked) >= VCPUS_EVERY {
             self.looked = now;

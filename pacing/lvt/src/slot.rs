@@ -1,6 +1,7 @@
 //! What a reader sees of a slot: a copy, taken at some moment while its owner runs.
 //!
-//! Any 64 bytes can be read so. Nothing in a view is to be trusted before [`SlotView::owner`] has been looked at.
+//! Any 64 bytes can be read so. Nothing in a view is to be trusted before [`SlotView::owner`] has been looked
+//! at.
 
 use std::fmt;
 
@@ -62,7 +63,8 @@ pub struct SlotView {
     pub tid: u32,
     /// The process of that thread; 0 for the moment in which the slot changes hands.
     pub pid: u32,
-    /// When the thread was started, in clock ticks since the system was; 0 for the moment in which the slot changes hands.
+    /// When the thread was started, in clock ticks since the system was; 0 for the moment in which the slot
+    /// changes hands.
     pub start_time: u64,
     /// What the owner calls itself.
     pub name: Name,

@@ -1,7 +1,8 @@
-//! Paces a command with the library: `pace POLICY[,MIN_SHARE] COMMAND [ARGUMENT ...]`, with the minimum share in thousandths.
+//! Paces a command with the library: `pace POLICY[,MIN_SHARE] COMMAND [ARGUMENT ...]`, with the minimum share
+//! in thousandths.
 //!
-//! Writes to stderr which policy paces, why no better one does, and at the end the policy's counters, as `count: NAME = N`.
-//! The exit status is the command's.
+//! Writes to stderr which policy paces, why no better one does, and at the end the policy's counters, as
+//! `count: NAME = N`. The exit status is the command's.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {

@@ -1,12 +1,15 @@
-//! The governor: sets the scheduling classes of publishing threads every slice. It needs no sched_ext in the kernel.
+//! The governor: sets the scheduling classes of publishing threads every slice. It needs no sched_ext in the
+//! kernel.
 //!
-//! It reads the page, asks the [`Planner`] for the class of each thread, and makes a system call only for threads whose class has
-//! changed. With real-time priorities the governor runs above all threads that it paces; if only nice levels are permitted,
-//! threads that must not run are put into the idle class, which is below all nice levels. `governor/mode.rs` makes the system
-//! calls, and `governor/threads.rs` keeps the state of threads.
+//! It reads the page, asks the [`Planner`] for the class of each thread, and makes a system call only for
+//! threads whose class has changed. With real-time priorities the governor runs above all threads that it
+//! paces; if only nice levels are permitted, threads that must not run are put into the idle class, which is
+//! below all nice levels. `governor/mode.rs` makes the system calls, and `governor/threads.rs` keeps the
+//! state of threads.
 //!
-//! Invariants: the governor registers a thread with the guards before it changes its class. A thread that leaves the page, or that
-//! neither simulates nor yields any more, is set back. In a part of the time, the *release*, no thread is above its normal class.
+//! Invariants: the governor registers a thread with the guards before it changes its class. A thread that
+//! leaves the page, or that neither simulates nor yields any more, is set back. In a part of the time, the
+//! *release*, no thread is above its normal class.
 
 mod crowd;
 mod mode;
@@ -38,8 +41,8 @@ use strays::{Paced, Strays};
 use threads::Thread;
 use ways::SLICE_FIRST;
 
-/// How many new threads are looked up in a slice at most: a page that is overwritten all the time must not keep the governor
-/// busy.
+/// How many new threads are looked up in a slice at most: a page that is overwritten all the time must not
+/// keep the governor busy.
 const FOUND_PER_TICK: usize = 16;
 /// Work that is not needed every slice is done once in this many slices.
 const RARE_WORK_TICKS: u64 = 16;
@@ -195,7 +198,8 @@ impl Pacer for Governor {
             self.guard.alive().map_err(lost)?;
             if let Ok(load) = LoadAverage::current() {
                 self.strays.look(load.latest_pid, &Places(&self.places));
-                // One for the governor itself. Paced threads that block are subtracted too, so that the others seem fewer than they are.
+                // One for the governor itself. Paced threads that block are subtracted too, so that the
+                // others seem fewer than they are.
                 self.planner.note_others((load.cur as usize).saturating_sub(self.seen.len() + 1));
             }
         }
@@ -277,7 +281,8 @@ impl Governor {
         }
     }
 
-    /// Forgets all classes that were set. Called after a pause so long that the guard may have restored all threads.
+    /// Forgets all classes that were set. Called after a pause so long that the guard may have restored all
+    /// threads.
     fn forget_classes(&mut self) {
         for place in &mut self.places {
             if let Place::Paced(thread) = place {

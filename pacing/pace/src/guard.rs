@@ -1,16 +1,19 @@
-//! The guards: small processes that set every paced thread back to its normal class when the governor has died or hangs.
+//! The guards: small processes that set every paced thread back to its normal class when the governor has
+//! died or hangs.
 //!
-//! Through a pipe for each the governor registers each thread before it changes the thread's class, and sends a sign of life
-//! regularly. When the pipe closes (whatever ended the governor, signal 9 included), a guard restores all threads that it knows and
-//! ends. When no sign of life comes for [`SILENCE`], it restores them too, and continues to wait.
+//! Through a pipe for each the governor registers each thread before it changes the thread's class, and sends
+//! a sign of life regularly. When the pipe closes (whatever ended the governor, signal 9 included), a guard
+//! restores all threads that it knows and ends. When no sign of life comes for [`SILENCE`], it restores them
+//! too, and continues to wait.
 //!
-//! There are two, because a signal that is sent by name hits the governor and a process forked by it together. The first guard is
-//! such a process. The second (`guard/second.rs`) is a program of its own, whose name, command line and executable file differ.
-//! The governor gives up when one of them dies, or reads nothing for [`STUCK`].
+//! There are two, because a signal that is sent by name hits the governor and a process forked by it
+//! together. The first guard is such a process. The second (`guard/second.rs`) is a program of its own, whose
+//! name, command line and executable file differ. The governor gives up when one of them dies, or reads
+//! nothing for [`STUCK`].
 //!
-//! Invariants: a thread whose class is changed is known to all guards. A thread is restored only while it is the same thread: its
-//! start time is compared. After the fork the first guard allocates nothing and takes no lock, because another thread may have held
-//! one.
+//! Invariants: a thread whose class is changed is known to all guards. A thread is restored only while it is
+//! the same thread: its start time is compared. After the fork the first guard allocates nothing and takes no
+//! lock, because another thread may have held one.
 #![allow(unsafe_code)] // fork(2), and what only its child may do
 
 mod second;
@@ -43,7 +46,8 @@ const ALIVE: u32 = u32::MAX;
 /// A thread that the guard restores.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ward {
-    /// Its slot, below the number of slots that the guard was made for; it replaces the slot's earlier thread.
+    /// Its slot, below the number of slots that the guard was made for; it replaces the slot's earlier
+    /// thread.
     pub slot: u32,
     pub tid: i32,
     pub pid: i32,
@@ -99,7 +103,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guards for `slots` slots, in `class`: one in which paced threads cannot keep them from running.
+    /// Starts the guards for `slots` slots, in `class`: one in which paced threads cannot keep them from
+    /// running.
     ///
     /// # Errors
     ///
@@ -187,7 +192,8 @@ impl Drop for Guard {
         let start = Instant::now();
         while matches!(waitpid(Some(self.process), WaitOptions::NOHANG), Ok(None)) {
             if start.elapsed() >= STUCK {
-                // It has been stopped. Nothing is left for it to do: the governor restores all threads before it drops its guards.
+                // It has been stopped. Nothing is left for it to do: the governor restores all threads before
+                // it drops its guards.
                 let _ = kill_process(self.process, Signal::KILL);
                 let _ = waitpid(Some(self.process), WaitOptions::empty());
                 return;
@@ -248,7 +254,8 @@ fn close_all_but(kept: i32) {
     let kept = kept.cast_unsigned();
     for (first, last) in [(0, kept.checked_sub(1)), (kept + 1, Some(u32::MAX))] {
         if let Some(last) = last {
-            // SAFETY: the child uses no file but `kept`. If the kernel lacks the call (before Linux 5.9), files stay open.
+            // SAFETY: the child uses no file but `kept`. If the kernel lacks the call (before Linux 5.9),
+            // files stay open.
             unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
     }

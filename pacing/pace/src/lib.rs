@@ -1,10 +1,10 @@
-//! Paces real programs on Linux: of the threads that publish their local virtual time (LVT), those furthest behind run
-//! first.
+//! Paces real programs on Linux: of the threads that publish their local virtual time (LVT), those furthest
+//! behind run first.
 //!
-//! A [`Pacer`] is one way to do that. [`start`] takes the best one that is permitted, in the order sched-ext, governor with
-//! real-time priorities, governor with nice levels, none, and reports for each better one why it was refused. A command is
-//! started with the pacer's page in the environment variable `PACELINE_LVT`; threads of it and its children
-//! that publish there are paced until it ends.
+//! A [`Pacer`] is one way to do that. [`start`] takes the best one that is permitted, in the order sched-ext,
+//! governor with real-time priorities, governor with nice levels, none, and reports for each better one why
+//! it was refused. A command is started with the pacer's page in the environment variable `PACELINE_LVT`;
+//! threads of it and its children that publish there are paced until it ends.
 //!
 //! ```
 //! use std::process::Command;
@@ -22,8 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: the normal scheduler is restored whatever ends the pacer, signal 9 included. A pacer that fails leaves
-//! the command running under the normal scheduler. The library neither prints nor exits.
+//! Invariants: the normal scheduler is restored whatever ends the pacer, signal 9 included. A pacer that
+//! fails leaves the command running under the normal scheduler. The library neither prints nor exits.
 
 #![cfg(target_os = "linux")]
 

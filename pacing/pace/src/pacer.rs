@@ -1,8 +1,9 @@
 //! What a pacer is, and how the best permitted one is found.
 //!
-//! Life of a pacer: its own `start` makes the page and gets the permissions it needs, or refuses with a reason and
-//! leaves nothing behind; [`Pacer::prepare`] before the command starts; [`Pacer::tick`] every [`Pacer::period`] until the command
-//! has ended, in a thread of its own; [`Pacer::stop`], which restores the normal scheduler.
+//! Life of a pacer: its own `start` makes the page and gets the permissions it needs, or refuses with a
+//! reason and leaves nothing behind; [`Pacer::prepare`] before the command starts; [`Pacer::tick`] every
+//! [`Pacer::period`] until the command has ended, in a thread of its own; [`Pacer::stop`], which restores the
+//! normal scheduler.
 //!
 //! To add a way to pace, implement [`Pacer`] and name it in [`start`].
 
@@ -29,12 +30,14 @@ pub trait Pacer: Send {
     /// How often [`Pacer::tick`] is to be called.
     fn period(&self) -> Duration;
 
-    /// Changes the command before it is started, for example what its first process does before it executes the program.
+    /// Changes the command before it is started, for example what its first process does before it executes
+    /// the program.
     fn prepare(&self, _command: &mut Command) -> Result<(), PaceError> {
         Ok(())
     }
 
-    /// Does the work that is due. After an error the pacer is stopped, and the command continues under the normal scheduler.
+    /// Does the work that is due. After an error the pacer is stopped, and the command continues under the
+    /// normal scheduler.
     fn tick(&mut self) -> Result<(), PaceError>;
 
     /// Waits for `limit` at most, or less if there is something to decide at once.
@@ -52,7 +55,8 @@ pub trait Pacer: Send {
         Vec::new()
     }
 
-    /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, but reports no error.
+    /// Restores the normal scheduler and removes the page. Dropping a pacer does the same, but reports no
+    /// error.
     fn stop(self: Box<Self>) -> Result<(), PaceError>;
 }
 

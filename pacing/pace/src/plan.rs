@@ -1,13 +1,14 @@
 //! Decides which threads run next, from what they publish: a pure core without clock, system call or file.
 //!
-//! Every slice the governor passes what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many threads as there are
-//! cores are at the front: the ready ones of least LVT, and then, if cores are left, those that wait or have held the front for long
-//! without progress. All others run only on cores that would be idle. A thread that has not run for long gets a turn before all
-//! others, so no thread starves, whatever the page contains. In a part of the time, the *release*, no thread is above the rest of
-//! the machine; in every other release all are below it.
+//! Every slice the governor passes what it sees ([`Seen`]) and gets a [`Class`] for each thread. As many
+//! threads as there are cores are at the front: the ready ones of least LVT, and then, if cores are left,
+//! those that wait or have held the front for long without progress. All others run only on cores that would
+//! be idle. A thread that has not run for long gets a turn before all others, so no thread starves, whatever
+//! the page contains. In a part of the time, the *release*, no thread is above the rest of the machine; in
+//! every other release all are below it.
 //!
-//! How long "long without progress" is follows from the thread's own history, in time and not in slices: a thread whose event lasts
-//! longer has to pause once, and its next event may last longer.
+//! How long "long without progress" is follows from the thread's own history, in time and not in slices: a
+//! thread whose event lasts longer has to pause once, and its next event may last longer.
 
 mod equals;
 mod history;
@@ -31,12 +32,13 @@ const TURNS_ONE_IN: u64 = 10;
 const WAITER_PATIENCE_FACTOR: u64 = 4;
 /// One release in so many nanoseconds.
 const RELEASE_PERIOD_NS: u64 = 20_000_000;
-/// How much longer a release is for each other thread that wants to run beyond one per core, in thousandths of the time: if there
-/// are many of them, not all would run within a second in a tenth of the time.
+/// How much longer a release is for each other thread that wants to run beyond one per core, in thousandths
+/// of the time: if there are many of them, not all would run within a second in a tenth of the time.
 const MORE_FOR_EACH_PERMILLE: u64 = 15;
 /// The limit of that, in thousandths of the time.
 const MORE_MOST_PERMILLE: u64 = 250;
-/// If no thread has made progress for this long, they may wait for a program that is not on the page and needs a core.
+/// If no thread has made progress for this long, they may wait for a program that is not on the page and
+/// needs a core.
 const DEADLOCK_NS: u64 = 20_000_000;
 
 /// What the planner knows about the machine and the mode.
@@ -48,8 +50,8 @@ pub struct Machine {
     pub slice_ns: u64,
     /// The least share of a core, in thousandths.
     pub min_share_permille: u32,
-    /// The part of the time, in thousandths, in which no thread is above the rest of the machine, if that has no more threads
-    /// to run than there are cores.
+    /// The part of the time, in thousandths, in which no thread is above the rest of the machine, if that
+    /// has no more threads to run than there are cores.
     pub release_permille: u32,
     /// The same while few other threads want a core.
     pub alone_permille: u32,
@@ -114,8 +116,9 @@ pub struct Planner {
     crowded: bool,
 }
 
-/// The order of threads, the least first. Group: 0 is ready, 1 waits or has stalled, 2 as 1 but has run since any thread last
-/// made progress, 3 has nothing to do. Then the LVT (groups 0 and 1), whether it is not at the front now, and when it ran last.
+/// The order of threads, the least first. Group: 0 is ready, 1 waits or has stalled, 2 as 1 but has run since
+/// any thread last made progress, 3 has nothing to do. Then the LVT (groups 0 and 1), whether it is not at
+/// the front now, and when it ran last.
 type Rank = (u8, u64, bool, u64);
 
 impl Planner {
@@ -125,7 +128,8 @@ impl Planner {
         Self {
             machine,
             threads: vec![History::default(); slots],
-            // Greater than 1: 0 is the round of threads that were never seen, and they must not count as seen in the last round.
+            // Greater than 1: 0 is the round of threads that were never seen, and they must not count as seen
+            // in the last round.
             round: 1,
             now_ns: 0,
             progress_ns: 0,
@@ -141,8 +145,8 @@ impl Planner {
         }
     }
 
-    /// The class of each thread in `seen` from `now_ns` on, in the order of slots that `seen` has. A thread that is not
-    /// in `seen` is forgotten.
+    /// The class of each thread in `seen` from `now_ns` on, in the order of slots that `seen` has. A thread
+    /// that is not in `seen` is forgotten.
     pub fn decide(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
@@ -170,7 +174,8 @@ impl Planner {
         &self.classes
     }
 
-    /// Whether ready threads are held back from the front: if a thread there begins to wait, one of them can run.
+    /// Whether ready threads are held back from the front: if a thread there begins to wait, one of them can
+    /// run.
     pub fn holds_back(&self) -> bool {
         self.holds_back && !self.released
     }
@@ -223,7 +228,8 @@ impl Planner {
         }
     }
 
-    /// Continues turns that are not over, and gives new ones to the threads that have not run for longest, and for `due_ns` at least.
+    /// Continues turns that are not over, and gives new ones to the threads that have not run for longest,
+    /// and for `due_ns` at least.
     fn grant_turns(&mut self, seen: &[Seen], due_ns: u64) {
         let Machine { slice_ns, turn_ns, .. } = self.machine;
         let (now_ns, most) = (self.now_ns, self.most_turns(seen.len()));
@@ -257,8 +263,9 @@ impl Planner {
         }
     }
 
-    /// How many of `threads` threads have turns at a time: half of the cores, or as many as are needed for all to have one in
-    /// [`ROUND_NS`]. There can be more than cores only in the mode in which weights decide which thread runs.
+    /// How many of `threads` threads have turns at a time: half of the cores, or as many as are needed for
+    /// all to have one in [`ROUND_NS`]. There can be more than cores only in the mode in which weights
+    /// decide which thread runs.
     fn most_turns(&self, threads: usize) -> usize {
         let Machine { cores, slice_ns, turn_ns, reserve, .. } = self.machine;
         let needed = (threads as u64 * turn_ns.max(slice_ns)).div_ceil(ROUND_NS);
@@ -306,13 +313,14 @@ impl Planner {
         }
     }
 
-    /// The highest class in this release. In every other release no thread competes with the rest of the machine, which may have more
-    /// threads than the paced program.
+    /// The highest class in this release. In every other release no thread competes with the rest of the
+    /// machine, which may have more threads than the paced program.
     fn release_class(&self) -> Class {
         if (self.now_ns / RELEASE_PERIOD_NS).is_multiple_of(2) { Class::Back } else { Class::Normal }
     }
 
-    /// Whether this is a release. It depends on the clock, so that the releases of all planners on a machine coincide.
+    /// Whether this is a release. It depends on the clock, so that the releases of all planners on a machine
+    /// coincide.
     fn is_released(&self, threads: usize) -> bool {
         let crowd = (self.others_16ths / 16).saturating_sub(self.machine.cores) as u64;
         let more_permille = (crowd * MORE_FOR_EACH_PERMILLE).min(MORE_MOST_PERMILLE);

@@ -1,8 +1,9 @@
 //! Runs a command under a pacer until it ends.
 //!
-//! The pacer works in a thread of its own; the calling thread waits for signals. Signals that ask a program to end or to do
-//! something are passed on to the command, except those from the terminal, which sends them to the command as well. Orphans
-//! of the command become our children while it runs, so that they are known to belong to it.
+//! The pacer works in a thread of its own; the calling thread waits for signals. Signals that ask a program
+//! to end or to do something are passed on to the command, except those from the terminal, which sends them
+//! to the command as well. Orphans of the command become our children while it runs, so that they are known
+//! to belong to it.
 //!
 //! Invariant: when [`run`] returns, the pacer has been stopped.
 
@@ -38,7 +39,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The exit status as shells give it: 128 and the number of the signal for a command that a signal has ended.
+    /// The exit status as shells give it: 128 and the number of the signal for a command that a signal has
+    /// ended.
     pub fn code(&self) -> u8 {
         let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
         code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
@@ -159,8 +161,8 @@ fn wait(child: &Child, mut signals: SignalsInfo<WithOrigin>) -> io::Result<ExitS
     }
 }
 
-/// Whether a signal must not be passed on: the terminal sends its signals to the child as well, and a signal from the child itself
-/// is not meant for the child.
+/// Whether a signal must not be passed on: the terminal sends its signals to the child as well, and a signal
+/// from the child itself is not meant for the child.
 fn is_the_terminals(origin: &Origin, child: Pid) -> bool {
     let from_child =
         origin.process.as_ref().is_some_and(|process| process.pid == child.as_raw_nonzero().get());
@@ -181,8 +183,8 @@ fn reap(child: Pid) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Calls the pacer once per period until the command has ended, or less often if it would need more than a quarter of a core.
-/// Returns its counters.
+/// Calls the pacer once per period until the command has ended, or less often if it would need more than a
+/// quarter of a core. Returns its counters.
 fn keep_pace(
     mut pacer: Box<dyn Pacer>,
     over: &AtomicBool,

@@ -1,7 +1,7 @@
 //! Scheduling classes of threads, as sched_setscheduler(2) sets them.
 //!
-//! Nice levels are not touched: a thread that is set back to its normal class has the nice level that it had before. Classes above
-//! the normal one are not inherited by what a thread forks (SCHED_RESET_ON_FORK).
+//! Nice levels are not touched: a thread that is set back to its normal class has the nice level that it had
+//! before. Classes above the normal one are not inherited by what a thread forks (SCHED_RESET_ON_FORK).
 #![allow(unsafe_code)] // no safe crate has sched_setscheduler(2)
 
 use std::io;
@@ -68,7 +68,8 @@ fn call(tid: i32, number: i32, priority: i32) -> io::Result<()> {
     }
 }
 
-/// The class of thread `tid`; 0 is the calling one. Real-time classes are reported as foreign: no caller asks for those that we have set.
+/// The class of thread `tid`; 0 is the calling one. Real-time classes are reported as foreign: no caller asks
+/// for those that we have set.
 pub fn get(tid: i32) -> io::Result<SchedClass> {
     // SAFETY: the call touches no memory of ours.
     match unsafe { libc::sched_getscheduler(tid) } {

@@ -1,13 +1,14 @@
-//! The policy in the kernel's extensible scheduling class (sched_ext): least LVT first, decided by the kernel itself.
+//! The policy in the kernel's extensible scheduling class (sched_ext): least LVT first, decided by the kernel
+//! itself.
 //!
-//! The policy is a program for the kernel, `pacing/linux/least_lvt.bpf.c`; it is compiled and built in with the cargo feature
-//! `sched-ext`, which needs clang. The loader loads it into the kernel, starts the command in the class `SCHED_EXT`, which its
-//! children inherit, and then only watches: no decision waits for it. The page is a map of the policy, pinned where the
-//! command's programs find it.
+//! The policy is a program for the kernel, `pacing/linux/least_lvt.bpf.c`; it is compiled and built in with
+//! the cargo feature `sched-ext`, which needs clang. The loader loads it into the kernel, starts the command
+//! in the class `SCHED_EXT`, which its children inherit, and then only watches: no decision waits for it. The
+//! page is a map of the policy, pinned where the command's programs find it.
 //!
-//! Invariants: when the loader ends (killed before its command runs: in 2 s), the kernel drops the policy; tasks continue
-//! under the fair class. While tasks of the fair class leave the paced ones no CPU time, the policy is removed for a while, so that
-//! all compete as equals.
+//! Invariants: when the loader ends (killed before its command runs: in 2 s), the kernel drops the policy;
+//! tasks continue under the fair class. While tasks of the fair class leave the paced ones no CPU time, the
+//! policy is removed for a while, so that all compete as equals.
 
 #[cfg(feature = "sched-ext")]
 mod loader;

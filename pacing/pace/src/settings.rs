@@ -16,10 +16,11 @@ pub struct PaceSettings {
     /// The time between two scheduling decisions, from [`SLICE_MIN`] to [`SLICE_MAX`]; none: a slice
     /// that suits the length of the program's events.
     pub slice: Option<Duration>,
-    /// Whether pacing is compared with running unpaced from time to time, and suspended while it does not help.
+    /// Whether pacing is compared with running unpaced from time to time, and suspended while it does not
+    /// help.
     pub trial: bool,
-    /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. If the shares of all threads
-    /// would take too much of the machine, they are reduced evenly.
+    /// The least share of a core, in thousandths, of a thread that wants to run; at most 1000. If the shares
+    /// of all threads would take too much of the machine, they are reduced evenly.
     pub min_share_permille: u32,
 }
 

@@ -1,5 +1,6 @@
-//! The shim for MPI programs: under Open MPI and MPICH, whichever is installed, programs compute the same with it as without; they
-//! publish on the LVT page that they wait; and no wake-up is lost. What is not installed is skipped, with the reason.
+//! The shim for MPI programs: under Open MPI and MPICH, whichever is installed, programs compute the same
+//! with it as without; they publish on the LVT page that they wait; and no wake-up is lost. What is not
+//! installed is skipped, with the reason.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -86,7 +87,8 @@ impl Mpi {
         ["openmpi", "mpich"].into_iter().filter_map(build).collect()
     }
 
-    /// Runs the program with these variables in the environment of its ranks; returns the line that it prints.
+    /// Runs the program with these variables in the environment of its ranks; returns the line that it
+    /// prints.
     fn run(&self, kind: &str, environment: &[(&str, &Path)]) -> String {
         let mut command = Command::new("timeout");
         command.args(["60", &format!("mpirun.{}", self.name), "-n", RANKS]);
@@ -137,7 +139,8 @@ fn programs_compute_the_same_with_the_shim() {
             let (rings, sleeps, limits) = counts(&room);
             println!("{} {kind}: {rings} rings, {sleeps} sleeps, {limits} until the limit", mpi.name);
             if kind == "token" {
-                // The message pauses 120 times, and ranks that sleep meanwhile are rung, unless just then they poll.
+                // The message pauses 120 times, and ranks that sleep meanwhile are rung, unless just then
+                // they poll.
                 assert!(rings > 100 && sleeps - limits > 100, "its sender wakes who waits for a message");
             }
             check_page(&page, mpi.name, kind);
@@ -179,7 +182,8 @@ fn without_a_room_or_with_a_bad_one_programs_go_on() {
     }
 }
 
-/// A program linked with a stand-in for an MPI library, which `options` describe; `None` if there is no compiler.
+/// A program linked with a stand-in for an MPI library, which `options` describe; `None` if there is no
+/// compiler.
 fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
     let source = folder.join("main.c");
     let main = "int MPI_Init(void *, void *), MPI_Finalize(void), MPI_Send(void *, int, int, int, int, int);\n\
@@ -191,7 +195,8 @@ fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
     compiled("cc", source.to_str().expect("UTF-8"), &[&other], folder.join("main"))
 }
 
-/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield ("1"), or do not.
+/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield
+/// ("1"), or do not.
 fn said(program: &Path, library: &Path, rank: &str, told: &str) -> String {
     let mut command = Command::new(program);
     command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", told);

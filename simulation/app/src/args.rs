@@ -1,7 +1,7 @@
 //! The arguments of the commands that every program has.
 //!
-//! To add an option to all programs, add it here; to `paceline` alone, in `command/src/args.rs`. A setting of a run
-//! is a key instead: `settings.rs`.
+//! To add an option to all programs, add it here; to `paceline` alone, in `command/src/args.rs`. A setting of
+//! a run is a key instead: `settings.rs`.
 
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -30,8 +30,8 @@ pub struct ScenarioArguments {
 
     /// Overrides a value of the scenario, such as run.threads=2 or model.mean=500ms; may be repeated
     ///
-    /// KEY is SECTION.KEY or SECTION.TABLE.KEY. VALUE is written as in the scenario; strings need no quotes. Paths of files are relative to
-    /// the folder of the scenario.
+    /// KEY is SECTION.KEY or SECTION.TABLE.KEY. VALUE is written as in the scenario; strings need no quotes.
+    /// Paths of files are relative to the folder of the scenario.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 }
@@ -45,14 +45,15 @@ pub struct CheckArguments {
 
     /// Runs the model twice, event by event, and stops at the first event after which the two runs differ
     ///
-    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an address or the order of a hash map.
-    /// Ctrl-C ends it.
+    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an
+    /// address or the order of a hash map. Ctrl-C ends it.
     #[arg(long)]
     pub determinism: bool,
 
     /// Also lists every key that the scenario may have, with what it may hold and its default
     ///
-    /// Which keys there are depends on others, such as model.kind: those are listed that are read with the values that the scenario has.
+    /// Which keys there are depends on others, such as model.kind: those are listed that are read with the
+    /// values that the scenario has.
     #[arg(long, conflicts_with = "determinism")]
     pub keys: bool,
 
@@ -136,7 +137,8 @@ pub enum CtlCommand {
 /// One of the runs on this machine.
 #[derive(Args, Debug)]
 pub struct WhichRun {
-    /// The process ID of the run; with several runs, status lists all of them without it, and threads changes none
+    /// The process ID of the run; with several runs, status lists all of them without it, and threads
+    /// changes none
     #[arg(long)]
     pub pid: Option<u32>,
 }
@@ -146,16 +148,18 @@ pub struct WhichRun {
 pub struct ResultArguments {
     /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
     ///
-    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under every protocol, number of
-    /// federates and number of threads. They are written after the summary is printed, summary.json first; a file for which there
-    /// is no room is left out. A warning says before the run where the folder holds results of another one, which are replaced.
+    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under
+    /// every protocol, number of federates and number of threads. They are written after the summary is
+    /// printed, summary.json first; a file for which there is no room is left out. A warning says before
+    /// the run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
     ///
-    /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes it has 100 bytes for every round,
-    /// and 100 each time that one of the first thousand processes resumes.
+    /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes
+    /// it has 100 bytes for every round, and 100 each time that one of the first thousand processes
+    /// resumes.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
@@ -165,8 +169,9 @@ pub struct ResultArguments {
 
     /// Writes the checkpoints of run.checkpoint into this file
     ///
-    /// Without it they go into NAME.checkpoint in the folder of --out or else the current one; a resumed run goes on with its file, unless its
-    /// horizon is another one: then it writes NAME.until-HORIZON.checkpoint beside it.
+    /// Without it they go into NAME.checkpoint in the folder of --out or else the current one; a resumed run
+    /// goes on with its file, unless its horizon is another one: then it writes
+    /// NAME.until-HORIZON.checkpoint beside it.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 

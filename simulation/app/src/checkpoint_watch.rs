@@ -8,8 +8,8 @@ use paceline_engine::CheckpointError;
 
 use crate::progress;
 
-/// Warns that a checkpoint could not be written and which one is there instead; not again until there is another reason. `kept` is
-/// the checkpoint that the run began from, if it would be replaced.
+/// Warns that a checkpoint could not be written and which one is there instead; not again until there is
+/// another reason. `kept` is the checkpoint that the run began from, if it would be replaced.
 pub fn warn(written: Written, kept: Option<PathBuf>) -> impl Fn(&CheckpointError) + Send + Sync {
     let last = Mutex::new(None);
     move |error| {

@@ -1,9 +1,10 @@
-//! Where the checkpoints of a run go, and what stands in front of them: which program wrote it, and the scenario.
+//! Where the checkpoints of a run go, and what stands in front of them: which program wrote it, and the
+//! scenario.
 //!
-//! The rules, for users: checkpoints go where `--checkpoint` says; else into the folder of `--out`; else a resumed run goes on with the file
-//! that it was resumed from; else they go into the current folder. A resumed run with another horizon is another run: it leaves the file that
-//! it was resumed from as it is, and writes beside it. What is no checkpoint is not replaced; the checkpoint of another run is, with a
-//! warning.
+//! The rules, for users: checkpoints go where `--checkpoint` says; else into the folder of `--out`; else a
+//! resumed run goes on with the file that it was resumed from; else they go into the current folder. A
+//! resumed run with another horizon is another run: it leaves the file that it was resumed from as it is, and
+//! writes beside it. What is no checkpoint is not replaced; the checkpoint of another run is, with a warning.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ impl Header {
     }
 }
 
-/// Where checkpoints go, if there are to be any, and what stands in front of them; `every` is the real time from one to the next.
+/// Where checkpoints go, if there are to be any, and what stands in front of them; `every` is the real time
+/// from one to the next.
 pub fn place(
     header: &Header,
     every: Option<std::time::Duration>,

@@ -1,8 +1,8 @@
 //! `paceline ctl`: asks a running run how far it is, and changes its number of threads.
 //!
-//! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see [`Control`]). A
-//! request is a line, and so is the answer, which starts with `ok` or `error`. A socket without a listener was left by a run that was
-//! killed, and is removed.
+//! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see
+//! [`Control`]). A request is a line, and so is the answer, which starts with `ok` or `error`. A socket
+//! without a listener was left by a run that was killed, and is removed.
 //!
 //! Invariant: where several runs are in progress, one is changed only if its process is named.
 

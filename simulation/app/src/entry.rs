@@ -1,7 +1,7 @@
 //! The program that [`app!`](crate::app) makes: arguments in, a run or a look at one, results out.
 //!
-//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and the signal's number for
-//! what a signal has ended, also where it ended with a summary.
+//! Exit status: 0 when all went well; 2 for a bad scenario or option; 1 for a failure while running; 128 and
+//! the signal's number for what a signal has ended, also where it ended with a summary.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,8 @@ enum Command {
     Run(RunArguments),
     /// Reads a scenario, builds its model and reports what would run; runs it only with --determinism
     Check(CheckArguments),
-    /// Runs replications of a scenario with different seeds, several at once, and reports means with their confidence intervals
+    /// Runs replications of a scenario with different seeds, several at once, and reports means with their
+    /// confidence intervals
     Replicate(ReplicateArguments),
     /// Resumes a run from its last checkpoint
     Resume(ResumeArguments),
@@ -106,9 +107,9 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), CommandError> {
     }
 }
 
-/// Writes `main` for a program that runs models of these types, each of which is named by its type in scenarios
-/// (`kind = "Ring"`; where there is one type it need not be named). Models of LPs come first, those of processes behind
-/// `processes:`, which needs the feature of that name:
+/// Writes `main` for a program that runs models of these types, each of which is named by its type in
+/// scenarios (`kind = "Ring"`; where there is one type it need not be named). Models of LPs come first, those
+/// of processes behind `processes:`, which needs the feature of that name:
 ///
 /// ```ignore
 /// paceline_app::app!(Ring, Torus);
@@ -116,10 +117,11 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), CommandError> {
 /// paceline_app::app!(Ring; processes: PingPong);
 /// ```
 ///
-/// A type implements serde's `Deserialize` and [`Results`](paceline_results::Results), or the trait `ProcessModel` of processes: the keys
-/// of the section `[model]` are its fields, and `#[serde(try_from = "...")]` has it built of parameters of another type, with an error
-/// where they do not fit. State, event and output of a model of LPs can be serialized, for checkpoints and several processes. Name,
-/// version and line of description are those of the crate.
+/// A type implements serde's `Deserialize` and [`Results`](paceline_results::Results), or the trait
+/// `ProcessModel` of processes: the keys of the section `[model]` are its fields, and `#[serde(try_from =
+/// "...")]` has it built of parameters of another type, with an error where they do not fit. State, event and
+/// output of a model of LPs can be serialized, for checkpoints and several processes. Name, version and line
+/// of description are those of the crate.
 #[macro_export]
 macro_rules! app {
     (@main [$($model:ty),*] [$($process_model:ty),*]) => {

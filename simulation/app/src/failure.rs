@@ -22,9 +22,11 @@ pub enum CommandError {
     Option(String),
     /// A mistake in a file that an argument names and that is no scenario.
     Input(String),
-    /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is one.
+    /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is
+    /// one.
     Run(Box<RunError>, Option<PathBuf>),
-    /// Some of several replications have failed: the seed of each, in ascending order, and why. The others have ended.
+    /// Some of several replications have failed: the seed of each, in ascending order, and why. The others
+    /// have ended.
     Replications(Vec<(u64, CommandError)>),
     /// A checkpoint cannot be resumed.
     Resume(String),
@@ -34,7 +36,8 @@ pub enum CommandError {
     /// The processes of a run do not find each other.
     #[cfg(target_os = "linux")]
     Together(String),
-    /// One was lost before the run began, or did not come; with the checkpoint from which it was to be resumed, if there is one.
+    /// One was lost before the run began, or did not come; with the checkpoint from which it was to be
+    /// resumed, if there is one.
     #[cfg(target_os = "linux")]
     LostAtStart(String, Option<PathBuf>),
     /// A run in progress cannot be reached.
@@ -90,7 +93,8 @@ impl From<TraceError> for CommandError {
 }
 
 impl CommandError {
-    /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line elsewhere.
+    /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line
+    /// elsewhere.
     pub fn tell(&self) {
         match self {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),

@@ -26,7 +26,8 @@ pub struct Written {
     pub log: Option<Arc<EventLog>>,
 }
 
-/// Prints the summary of a run and writes its files, as `results` ask for it. `traced` is what came of its trace.
+/// Prints the summary of a run and writes its files, as `results` ask for it. `traced` is what came of its
+/// trace.
 pub fn finish(
     finished: &Finished,
     Written { output, files, log }: Written,
@@ -51,8 +52,8 @@ pub fn finish(
     if finished.is_interrupted() { Err(CommandError::Interrupted) } else { Ok(()) }
 }
 
-/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is given, is printed if there is
-/// no room for the summary: the results would be lost otherwise.
+/// Writes all files, with these results as the summary, and gives back which they are. `page`, where it is
+/// given, is printed if there is no room for the summary: the results would be lost otherwise.
 pub fn write(
     mut output: Output,
     results: &Value,

@@ -1,7 +1,8 @@
-//! A run that does not end when it is asked to, because its model does not come back from an event: says where it hangs.
+//! A run that does not end when it is asked to, because its model does not come back from an event: says
+//! where it hangs.
 //!
-//! A run ends between two batches of events; a model that loops for ever within one keeps it from that. Invariant: nothing is said of a
-//! run that ends soon.
+//! A run ends between two batches of events; a model that loops for ever within one keeps it from that.
+//! Invariant: nothing is said of a run that ends soon.
 
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// An LP that is at the same events for so long hangs.
 const HANGING: Duration = Duration::from_millis(500);
 
-/// Says once, some time after the run was asked to end, which LPs are still at the same event; `at_work` says which are at one.
+/// Says once, some time after the run was asked to end, which LPs are still at the same event; `at_work` says
+/// which are at one.
 pub fn watch(at_work: impl Fn() -> Vec<(LpId, Time)> + Send + 'static) {
     let look = move || {
         thread::sleep(PATIENCE);

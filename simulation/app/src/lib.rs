@@ -1,7 +1,9 @@
-//! The program of a model: what `paceline run` is for the models that come with Paceline, for a model of one's own.
+//! The program of a model: what `paceline run` is for the models that come with Paceline, for a model of
+//! one's own.
 //!
-//! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `resume`, `join`, `ctl` and `list`;
-//! parameters come from a scenario file or `--set`, read by serde, and every mistake is told with its place.
+//! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `resume`,
+//! `join`, `ctl` and `list`; parameters come from a scenario file or `--set`, read by serde, and every
+//! mistake is told with its place.
 //!
 //! ```
 //! use paceline_kernel::{Context, LpId, Model, Time};
@@ -49,8 +51,8 @@
 //! until = "1h"
 //! ```
 //!
-//! A parameter that is a file has the type [`InputFile`](paceline_scenario::InputFile): its path is seen from the scenario's folder, and
-//! `resume` refuses a run of which it has changed.
+//! A parameter that is a file has the type [`InputFile`](paceline_scenario::InputFile): its path is seen from
+//! the scenario's folder, and `resume` refuses a run of which it has changed.
 //!
 //! The program `paceline` is built of the same parts: it has more models, and more commands.
 //!

@@ -1,8 +1,9 @@
 //! `--log`: the events that happened to some LPs in a span of simulated time, a line of JSON each.
 //!
-//! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them, and only events that are final are
-//! among them. So a log is the same, byte for byte, under every protocol, partition and number of threads. Under its own name it
-//! is complete or not there, but where there is no room for all of it: then it has the first events, and its last line says so.
+//! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them,
+//! and only events that are final are among them. So a log is the same, byte for byte, under every protocol,
+//! partition and number of threads. Under its own name it is complete or not there, but where there is no
+//! room for all of it: then it has the first events, and its last line says so.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -28,10 +29,12 @@ pub const ONE_PROCESS: &str = "--log: a process knows its own events only; allow
 /// What is logged, and where.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogArguments {
-    /// Writes the events that happened into this file, in the order of their times: a line of JSON each, with `time_ns` (`time_ps` in a program that counts picoseconds), `lp` and `event`
+    /// Writes the events that happened into this file, in the order of their times: a line of JSON each,
+    /// with `time_ns` (`time_ps` in a program that counts picoseconds), `lp` and `event`
     ///
-    /// The file is the same under every protocol, number of federates and number of threads. It holds 4,000,000 events at most. FILE may be a
-    /// FIFO or /dev/stdout. Where there is no room for all of it, it holds the first events, and its last line says so.
+    /// The file is the same under every protocol, number of federates and number of threads. It holds
+    /// 4,000,000 events at most. FILE may be a FIFO or /dev/stdout. Where there is no room for all of
+    /// it, it holds the first events, and its last line says so.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 

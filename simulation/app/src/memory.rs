@@ -1,8 +1,9 @@
 //! Memory: what the process has used at most, what a run needs at its start, and what there is.
 //!
-//! The estimate is of the start: the model as it is, LPs with their states, and the first events. Its factors were measured with PHOLD of
-//! 200,000 and 1,000,000 LPs and 1 to 16 events each: within 8 % of the peak where the protocol is given, within 21 % under `auto`. What
-//! events pile up later, and what a model gathers in its output, nobody can tell before.
+//! The estimate is of the start: the model as it is, LPs with their states, and the first events. Its factors
+//! were measured with PHOLD of 200,000 and 1,000,000 LPs and 1 to 16 events each: within 8 % of the peak
+//! where the protocol is given, within 21 % under `auto`. What events pile up later, and what a model gathers
+//! in its output, nobody can tell before.
 
 mod limit;
 
@@ -37,8 +38,8 @@ fn of_process(line: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// How often an event that waits is in memory: in its queue, which has room for more, and on its way into a batch. A queue that is worked
-/// off one event at a time takes more; `auto` may come to either.
+/// How often an event that waits is in memory: in its queue, which has room for more, and on its way into a
+/// batch. A queue that is worked off one event at a time takes more; `auto` may come to either.
 fn copies(protocol: Protocol) -> f64 {
     match protocol {
         Protocol::Sequential => 2.9,

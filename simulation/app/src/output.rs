@@ -1,9 +1,10 @@
 //! The output folder.
 //!
-//! Invariants: under its own name a file is complete or not there. The summary takes its name first, each of the other files when it is
-//! complete; one for which there is no room is left out, and the failure says so. A folder made for a run that then fails is removed.
-//! One run at a time writes into a folder.
-//! What is told is on standard output before the first file is begun: where the disk is full, the summary is all that is left.
+//! Invariants: under its own name a file is complete or not there. The summary takes its name first, each of
+//! the other files when it is complete; one for which there is no room is left out, and the failure says so.
+//! A folder made for a run that then fails is removed. One run at a time writes into a folder.
+//! What is told is on standard output before the first file is begun: where the disk is full, the summary is
+//! all that is left.
 
 mod earlier;
 
@@ -22,8 +23,8 @@ pub use earlier::Identity;
 /// The file with the results themselves.
 const SUMMARY: &str = "summary.json";
 
-/// Prints a summary, has the files written, and `with_names` prints which they are. Neither failure keeps the other half from being
-/// done; that of the files is the one reported.
+/// Prints a summary, has the files written, and `with_names` prints which they are. Neither failure keeps the
+/// other half from being done; that of the files is the one reported.
 pub fn deliver(
     summary: &str,
     with_names: bool,
@@ -53,8 +54,9 @@ pub struct Output {
 }
 
 impl Output {
-    /// Makes the folder if need be, and tries whether files can be written there, before a long run and not after it. Removes what killed
-    /// runs have left there. `run` is the run of which the results will be: where the folder holds those of another one, a warning says so.
+    /// Makes the folder if need be, and tries whether files can be written there, before a long run and not
+    /// after it. Removes what killed runs have left there. `run` is the run of which the results will be:
+    /// where the folder holds those of another one, a warning says so.
     pub fn open(folder: &Path, run: &Identity) -> Result<Self, CommandError> {
         let output = Self::open_silently(folder, run)?;
         if let Some(warning) = output.earlier.warning(folder) {
@@ -104,7 +106,8 @@ impl Output {
         self.write(SUMMARY, |file| file.write_all(format!("{results:#}\n").as_bytes()));
     }
 
-    /// Writes a file. Where that fails, the others are written all the same, and [`finish`](Output::finish) says so.
+    /// Writes a file. Where that fails, the others are written all the same, and [`finish`](Output::finish)
+    /// says so.
     pub fn write(&mut self, name: &str, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let path = self.folder.join(name);
         let write = || {
@@ -125,7 +128,8 @@ impl Output {
         }
     }
 
-    /// Says which files were written, and removes those of another run that are not among them; or says which could not be written.
+    /// Says which files were written, and removes those of another run that are not among them; or says which
+    /// could not be written.
     pub fn finish(mut self) -> Result<Vec<PathBuf>, CommandError> {
         self.made &= self.written.is_empty();
         if !self.written.is_empty() {

@@ -1,7 +1,8 @@
-//! Panics: every one of them comes to the user once, as the error that ends the program, with its file and line.
+//! Panics: every one of them comes to the user once, as the error that ends the program, with its file and
+//! line.
 //!
-//! The engine catches those of a model with the LP, the time and the event; what else panics is caught here. Invariant: a panic that is
-//! rolled back is not told.
+//! The engine catches those of a model with the LP, the time and the event; what else panics is caught here.
+//! Invariant: a panic that is rolled back is not told.
 
 use paceline_engine::{RunError, tell_panics_once};
 use paceline_kernel::catch;

@@ -1,4 +1,5 @@
-//! Programs of models whose parts are processes: sections `[model]`, `[run]` and `[network]`, a run, a summary.
+//! Programs of models whose parts are processes: sections `[model]`, `[run]` and `[network]`, a run, a
+//! summary.
 //!
 //! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
 

@@ -67,7 +67,8 @@ impl Program {
         Ok(self.kinds[place])
     }
 
-    /// Whether the model of a scenario is one of processes. A mistake in the scenario is reported by what reads the whole of it.
+    /// Whether the model of a scenario is one of processes. A mistake in the scenario is reported by what
+    /// reads the whole of it.
     pub fn is_of_processes(&self, mut scenario: Scenario) -> Result<bool, ScenarioError> {
         let named: Option<String> = scenario.section("model")?.optional("kind").unwrap_or(None);
         let kind = match (&named, self.kinds) {

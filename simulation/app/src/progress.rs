@@ -51,8 +51,8 @@ impl Progress {
         Self::show(until.map(Time::as_ticks), wanted, look, last)
     }
 
-    /// Starts to show how far something has come on its way to `length`, if `wanted` and there is a terminal: `look` gives the
-    /// position and the words beside the bar; `last` is done when it has ended.
+    /// Starts to show how far something has come on its way to `length`, if `wanted` and there is a terminal:
+    /// `look` gives the position and the words beside the bar; `last` is done when it has ended.
     pub fn show(
         length: Option<u64>,
         wanted: bool,

@@ -1,4 +1,5 @@
-//! What results come from: the parameters of the scenario, its horizon, the program and its version, and the host that computed them.
+//! What results come from: the parameters of the scenario, its horizon, the program and its version, and the
+//! host that computed them.
 //!
 //! Invariant: nothing in it depends on how the scenario was run on that host.
 
@@ -22,8 +23,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Of a scenario of the program of this name and version that has not been read yet, with this horizon. Section `[run]` says how it
-    /// is run, and is no part of it.
+    /// Of a scenario of the program of this name and version that has not been read yet, with this horizon.
+    /// Section `[run]` says how it is run, and is no part of it.
     pub fn new(
         program: &'static str,
         version: &'static str,

@@ -1,11 +1,13 @@
-//! `paceline replicate`: independent replications of a scenario, several of them at once, and what they say together.
+//! `paceline replicate`: independent replications of a scenario, several of them at once, and what they say
+//! together.
 //!
-//! A replication is what `paceline run` does with its seed: seeds are `run.seed`, `run.seed + 1` and so on. All run in this
-//! process, on threads of their own. While the threads of one wait, those of another compute (Bononi, Bracuto, D'Angelo and
-//! Donatiello, 2005).
+//! A replication is what `paceline run` does with its seed: seeds are `run.seed`, `run.seed + 1` and so on.
+//! All run in this process, on threads of their own. While the threads of one wait, those of another compute
+//! (Bononi, Bracuto, D'Angelo and Donatiello, 2005).
 //!
-//! Where things are: `plan` decides how many run at once, `lanes` runs them, `watched` looks at them and ends them, `fate` is what
-//! came of each, `together` what they say as a sample, `page` what is printed and written.
+//! Where things are: `plan` decides how many run at once, `lanes` runs them, `watched` looks at them and ends
+//! them, `fate` is what came of each, `together` what they say as a sample, `page` what is printed and
+//! written.
 
 pub mod arguments;
 mod fate;
@@ -90,8 +92,8 @@ fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fat
     Ok(fates)
 }
 
-/// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`. A failure to write them leaves the
-/// outcome.
+/// Runs a replication, counted from 0, and writes its files into a folder of its own in `out`. A failure to
+/// write them leaves the outcome.
 fn run_one(
     plan: &Plan,
     number: u32,

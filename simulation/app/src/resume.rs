@@ -1,6 +1,7 @@
 //! `paceline resume`: continues a run from its checkpoint.
 //!
-//! Invariant: what decides the result - model, seed, order of ties - is that of the first run; anything else may change.
+//! Invariant: what decides the result - model, seed, order of ties - is that of the first run; anything else
+//! may change.
 
 use std::fs::File;
 use std::io::Read;
@@ -116,7 +117,8 @@ fn read_header(program: &Program, file: &CheckpointFile) -> Result<Header, Strin
     Ok(header)
 }
 
-/// The header of a checkpoint from before headers said of which program they are: there it is found out by reading the scenario.
+/// The header of a checkpoint from before headers said of which program they are: there it is found out by
+/// reading the scenario.
 fn older_header(program: &Program, file: &CheckpointFile) -> Result<Header, String> {
     let source = serde_json::from_slice::<Source>(file.header()).map_err(|_| {
         "a checkpoint without a scenario: a program that uses the engine directly wrote it, and can resume it".to_owned()

@@ -36,8 +36,8 @@ pub fn run(program: &Program, source: &Source, arguments: &RunArguments) -> Resu
     carry_out(program, source, loaded, None, &arguments.results, None, watched()?)
 }
 
-/// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the arguments say. A run that
-/// loses a process starts again from its last checkpoint, as often as they say.
+/// Runs what was loaded out of `source`, from the start or from a checkpoint, in as many processes as the
+/// arguments say. A run that loses a process starts again from its last checkpoint, as often as they say.
 #[cfg(target_os = "linux")]
 pub fn in_processes(
     program: &Program,
@@ -130,7 +130,8 @@ fn has_lost(failure: &CommandError) -> bool {
     matches!(failure, CommandError::Run(error, _) if is_lost(error))
 }
 
-/// Whether rank 0 has been told of this failure of the model, and says it. What keeps a process from beginning it says itself.
+/// Whether rank 0 has been told of this failure of the model, and says it. What keeps a process from
+/// beginning it says itself.
 #[cfg(target_os = "linux")]
 fn is_told(error: &RunError) -> bool {
     let at_the_end = |asked: &str| {

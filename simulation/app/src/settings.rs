@@ -1,7 +1,7 @@
 //! The `[run]` section: how a model is run.
 //!
-//! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the file and
-//! before anything runs.
+//! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the
+//! file and before anything runs.
 //!
 //! To add a key of `[run]`, read it here and pass it to `Simulation`. It is no option of the program: `--set
 //! run.KEY=VALUE` gives it.

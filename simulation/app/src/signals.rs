@@ -1,14 +1,16 @@
-//! Signals that ask the program to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a terminal sends when it goes away. Elsewhere than on
-//! Unix, Ctrl-C.
+//! Signals that ask the program to end: SIGINT (Ctrl-C), SIGTERM, and SIGHUP, which a terminal sends when it
+//! goes away. Elsewhere than on Unix, Ctrl-C.
 //!
-//! A program that such a signal has ended has the exit status that shells give it: 128 and the signal's number. Invariant: SIGHUP is left
-//! alone where whoever started the program wants it to be ignored, as `nohup` does.
+//! A program that such a signal has ended has the exit status that shells give it: 128 and the signal's
+//! number. Invariant: SIGHUP is left alone where whoever started the program wants it to be ignored, as
+//! `nohup` does.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals within this time of the first belong to it: some programs that end others signal both a process and its group.
+/// Signals within this time of the first belong to it: some programs that end others signal both a process
+/// and its group.
 const TOGETHER: Duration = Duration::from_millis(200);
 /// The number of SIGINT.
 const INTERRUPT: i32 = 2;
@@ -34,8 +36,8 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> io::Result<()> {
     })
 }
 
-/// The exit status of a program that was interrupted: by the signal that came first, or by another process of its run, as if that had
-/// passed on a Ctrl-C.
+/// The exit status of a program that was interrupted: by the signal that came first, or by another process of
+/// its run, as if that had passed on a Ctrl-C.
 pub fn status() -> u8 {
     status_of(FIRST.load(Ordering::SeqCst))
 }
@@ -44,8 +46,9 @@ fn status_of(signal: i32) -> u8 {
     128 + u8::try_from(signal).ok().filter(|signal| (1..128).contains(signal)).unwrap_or(INTERRUPT as u8)
 }
 
-/// Lets the program go on where a file may not grow (`ulimit -f`): writing fails, as on a full disk. Otherwise SIGXFSZ would end it. The
-/// signal is handled and not ignored, so that programs that this one starts have it as usual.
+/// Lets the program go on where a file may not grow (`ulimit -f`): writing fails, as on a full disk.
+/// Otherwise SIGXFSZ would end it. The signal is handled and not ignored, so that programs that this one
+/// starts have it as usual.
 pub fn survive_file_size_limit() {
     #[cfg(unix)]
     {

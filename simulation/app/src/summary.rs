@@ -1,10 +1,11 @@
 //! What is said of a finished run: to people, to programs, and to the output folder.
 //!
-//! One frame holds what is said of every run: [`Finished`]. What only runs of LPs or only runs of processes have comes from the
-//! report of the run, which is kept as the engine gave it ([`Account`]). The words for why a run ended are those of
-//! [`EndedBy`], for programs and for people.
+//! One frame holds what is said of every run: [`Finished`]. What only runs of LPs or only runs of processes
+//! have comes from the report of the run, which is kept as the engine gave it ([`Account`]). The words for
+//! why a run ended are those of [`EndedBy`], for programs and for people.
 //!
-//! Invariant: [`Finished::results`] holds nothing that depends on protocol, partition, threads or the machine.
+//! Invariant: [`Finished::results`] holds nothing that depends on protocol, partition, threads or the
+//! machine.
 
 mod events;
 mod rollbacks;

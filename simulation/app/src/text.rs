@@ -12,7 +12,8 @@ use crate::terminal;
 /// A name and what is said of it.
 pub type Row = (String, String);
 
-/// Groups of rows under their titles, an empty line between groups, all values below each other, for standard output.
+/// Groups of rows under their titles, an empty line between groups, all values below each other, for standard
+/// output.
 pub fn groups(groups: &[(&str, Vec<Row>)]) -> String {
     groups_within(groups, terminal::of_stdout().unwrap_or(usize::MAX))
 }
@@ -89,7 +90,8 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A name in snake_case with its unit last, as people read it, and its unit, if it has one: "mean travel", "s".
+/// A name in snake_case with its unit last, as people read it, and its unit, if it has one: "mean travel",
+/// "s".
 pub fn name_and_unit(name: &str) -> (String, &str) {
     const UNITS: [&str; 6] = ["s", "ms", "ns", "km", "m", "bytes"];
     let (name, unit) = match name.rsplit_once('_') {
@@ -135,8 +137,8 @@ const SPANS: [(&str, f64, f64); 7] = [
     ("d", 86_400.0, f64::INFINITY),
 ];
 
-/// A span of time of so many seconds, real or simulated: four digits that count, in the unit that fits. All that is told people of spans of
-/// time is told so; programs read the exact numbers in JSON.
+/// A span of time of so many seconds, real or simulated: four digits that count, in the unit that fits. All
+/// that is told people of spans of time is told so; programs read the exact numbers in JSON.
 pub fn seconds(seconds: f64) -> String {
     if seconds == 0.0 || !seconds.is_finite() {
         return format!("{seconds} s").replace("-0 s", "0 s");

@@ -1,11 +1,12 @@
-//! Runs of several processes: `paceline run --processes N`, `paceline join ADDRESS`, and runs that mpirun or srun starts.
+//! Runs of several processes: `paceline run --processes N`, `paceline join ADDRESS`, and runs that mpirun or
+//! srun starts.
 //!
-//! The process that a user starts is rank 0. It starts the others here or, by ssh, on other hosts; each of them is a `paceline join`
-//! that is told by rank 0 what to run. Rank 0 alone shows progress, writes files and prints the summary.
-//! `docs/clusters.md` is the chapter for users.
+//! The process that a user starts is rank 0. It starts the others here or, by ssh, on other hosts; each of
+//! them is a `paceline join` that is told by rank 0 what to run. Rank 0 alone shows progress, writes files
+//! and prints the summary. `docs/clusters.md` is the chapter for users.
 //!
-//! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at whatever moment, the processes
-//! that it has started end too (`lifeline.rs`).
+//! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at
+//! whatever moment, the processes that it has started end too (`lifeline.rs`).
 
 mod lifeline;
 mod workers;
@@ -58,8 +59,8 @@ impl Together {
         (Arc::clone(&self.transport), self.silence)
     }
 
-    /// Leaves the run, and waits for the processes that this one has started; where one of the run `is_lost`, which may be stopped,
-    /// ends them.
+    /// Leaves the run, and waits for the processes that this one has started; where one of the run `is_lost`,
+    /// which may be stopped, ends them.
     pub fn dismiss(self, is_lost: bool) {
         let Self { transport, mut workers, .. } = self;
         transport.close();
@@ -140,8 +141,8 @@ pub fn begin(
     Ok(Some(Together { transport, silence, workers: Some(workers) }))
 }
 
-/// Variables in which launchers say how many processes they have started. What srun says counts only where it uses a plug-in for MPI, which
-/// a program without MPI cannot want.
+/// Variables in which launchers say how many processes they have started. What srun says counts only where it
+/// uses a plug-in for MPI, which a program without MPI cannot want.
 #[cfg(feature = "mpi")]
 const SIZES: &[&str] = &["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 #[cfg(not(feature = "mpi"))]

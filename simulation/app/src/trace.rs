@@ -1,4 +1,5 @@
-//! `--trace`: the records of the engine's workers, written as a Perfetto trace, for <https://ui.perfetto.dev>.
+//! `--trace`: the records of the engine's workers, written as a Perfetto trace, for
+//! <https://ui.perfetto.dev>.
 
 use std::path::Path;
 use std::sync::Arc;

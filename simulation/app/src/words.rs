@@ -25,7 +25,8 @@ const OTHER_WORDS: [(&str, &str); 12] = [
     ("lps", "model.lps"),
 ];
 
-/// What to say of this error, where an option was given that is a key of a scenario; `arguments` are those of the command line.
+/// What to say of this error, where an option was given that is a key of a scenario; `arguments` are those of
+/// the command line.
 pub fn instead(error: &clap::Error, arguments: impl Iterator<Item = OsString>) -> Option<String> {
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
         (error.kind(), error.get(ContextKind::InvalidArg))

@@ -1,14 +1,16 @@
-//! `cargo bench -p paceline-engine --bench balance [TABLE ...]`: what it brings that LPs move while a run goes on.
+//! `cargo bench -p paceline-engine --bench balance [TABLE ...]`: what it brings that LPs move while a run
+//! goes on.
 //!
-//! - `work`, `rate`: the first tenth of the LPs has 20 times the load of others, by events that work longer or by more events,
-//!   with loads evened out and without, beside the most that evening out can bring.
+//! - `work`, `rate`: the first tenth of the LPs has 20 times the load of others, by events that work longer
+//!   or by more events, with loads evened out and without, beside the most that evening out can bring.
 //! - `even`: the same where nothing is uneven.
 //! - `groups`: LPs that talk are scattered over the federates, brought together and not.
 //! - `scattered`: what a federate pays for LPs without consecutive numbers.
 //!
-//! The most that can be gained by moving LPs is the time that two threads need for the loads of the groups of federates as
-//! they are dealt, each group on one thread at a time, by the time they need for the same sum dealt evenly. It leaves out
-//! waits and messages. Everything in one table is measured in one go, interleaved.
+//! The most that can be gained by moving LPs is the time that two threads need for the loads of the groups of
+//! federates as they are dealt, each group on one thread at a time, by the time they need for the same sum
+//! dealt evenly. It leaves out waits and messages. Everything in one table is measured in one go,
+//! interleaved.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -30,7 +32,8 @@ const FEDERATES: u32 = 8;
 const HOT: u32 = LPS / 10;
 /// What an event costs besides the model's work, about.
 const EVENT_NS: u64 = 100;
-/// The share of messages to the first tenth of the LPs, the others going anywhere, that gives these 20 times the events.
+/// The share of messages to the first tenth of the LPs, the others going anywhere, that gives these 20 times
+/// the events.
 const TWENTYFOLD: f64 = 1.9 / 2.9;
 
 /// Where messages go.
@@ -48,7 +51,8 @@ enum Law {
 #[derive(Clone, Copy, Debug)]
 struct Passing {
     law: Law,
-    /// Steps of a multiplication chain in each event, about one nanosecond each: on the first tenth of the LPs, and on others.
+    /// Steps of a multiplication chain in each event, about one nanosecond each: on the first tenth of the
+    /// LPs, and on others.
     hot_ns: u64,
     work_ns: u64,
     scattered: bool,

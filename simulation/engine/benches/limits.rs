@@ -1,12 +1,14 @@
-//! `cargo bench -p paceline-engine --bench limits [GROUP ...]`: how fast the engine is where it is hard to be fast. All
-//! groups of rows make one document: protocols over lookahead, sizes beside the hand-written loop, ways to save states, hard
-//! models, a busy neighbour, and a long run. `scripts/performance` runs it and draws the plots.
+//! `cargo bench -p paceline-engine --bench limits [GROUP ...]`: how fast the engine is where it is hard to be
+//! fast. All groups of rows make one document: protocols over lookahead, sizes beside the hand-written loop,
+//! ways to save states, hard models, a busy neighbour, and a long run. `scripts/performance` runs it and
+//! draws the plots.
 //!
 //! - `PACELINE_ROUNDS` is the number of rounds (5). In a round, each row of a table runs once.
-//! - `PACELINE_ROW_SECONDS` is the time that a row should take (0.5); rows that the table compares by fixed size and the long
-//!   run do not fit themselves to it.
+//! - `PACELINE_ROW_SECONDS` is the time that a row should take (0.5); rows that the table compares by fixed
+//!   size and the long run do not fit themselves to it.
 //! - `PACELINE_DRIFT_EVENTS` is the length of the long run (10,000,000 events).
-//! - `PACELINE_RESULTS` names a file for the same rows as JSON lines. `limits --page LINES PAGE` draws such a file as a page.
+//! - `PACELINE_RESULTS` names a file for the same rows as JSON lines. `limits --page LINES PAGE` draws such a
+//!   file as a page.
 
 #[path = "common/busy.rs"]
 mod busy;

@@ -1,12 +1,12 @@
-//! `cargo bench -p paceline-engine --bench memory`: whether memory budgets of optimistic runs hold, and what a round of GVT, a
-//! commit and a rollback cost.
+//! `cargo bench -p paceline-engine --bench memory`: whether memory budgets of optimistic runs hold, and what
+//! a round of GVT, a commit and a rollback cost.
 //!
-//! - Budgets: the most bytes counted in the logs, by the budget, and the most bytes allocated beyond what a sequential
-//!   run of the model allocates. A row over 110 % of its budget by what is counted
-//!   is marked.
-//! - Costs: minima taken for a round of GVT, batches and LPs' parts of batches looked at for each commit and each event
-//!   committed, and for each rollback beside the events it undoes, with 2, 8 and 64 federates and 10 times the LPs. What is
-//!   proportional to what changed stays the same down a column, but for the depth of GVT's tree of minima.
+//! - Budgets: the most bytes counted in the logs, by the budget, and the most bytes allocated beyond what a
+//!   sequential run of the model allocates. A row over 110 % of its budget by what is counted is marked.
+//! - Costs: minima taken for a round of GVT, batches and LPs' parts of batches looked at for each commit and
+//!   each event committed, and for each rollback beside the events it undoes, with 2, 8 and 64 federates and
+//!   10 times the LPs. What is proportional to what changed stays the same down a column, but for the depth
+//!   of GVT's tree of minima.
 //!
 //! Everything is counted, so that a row runs once, however busy the machine is.
 

@@ -1,8 +1,8 @@
-//! `cargo bench -p paceline-engine --bench phold`: PHOLD in every size against the yardstick, on one thread and two, with
-//! too many federates and threads, beside a busy process, and the memory of a pending event.
+//! `cargo bench -p paceline-engine --bench phold`: PHOLD in every size against the yardstick, on one thread
+//! and two, with too many federates and threads, beside a busy process, and the memory of a pending event.
 //!
-//! Everything in one table is measured in one go, interleaved. The program starts itself again for what needs a process
-//! of its own: the busy neighbour, and memory.
+//! Everything in one table is measured in one go, interleaved. The program starts itself again for what needs
+//! a process of its own: the busy neighbour, and memory.
 
 #[path = "common/busy.rs"]
 mod busy;

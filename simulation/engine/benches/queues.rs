@@ -1,10 +1,10 @@
-//! `cargo bench -p paceline-engine --bench queues`: inserting and extracting a group of 1000 events in heaps of many sizes,
-//! as in figure 8 of the ARTIS paper.
+//! `cargo bench -p paceline-engine --bench queues`: inserting and extracting a group of 1000 events in heaps
+//! of many sizes, as in figure 8 of the ARTIS paper.
 //!
-//! *Burst*: 1000 events of one time, just before everything else. *Linear*: 1000 events of 1000 successive times. Queues are
-//! filled with events of distinct, evenly spread times. *Hold*, which the paper has not: 1000 times the least event is extracted, and
-//! one inserted that is later by a random time (Vaucher and Duval, 1975), exponential with the mean of the queue's span: no
-//! order to make use of.
+//! *Burst*: 1000 events of one time, just before everything else. *Linear*: 1000 events of 1000 successive
+//! times. Queues are filled with events of distinct, evenly spread times. *Hold*, which the paper has not:
+//! 1000 times the least event is extracted, and one inserted that is later by a random time (Vaucher and
+//! Duval, 1975), exponential with the mean of the queue's span: no order to make use of.
 
 #[path = "common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! `cargo bench -p paceline-engine --bench trace`: what it costs to trace a run: PHOLD without a trace, with records that
-//! are thrown away, and with a Perfetto trace written to a file; interleaved.
+//! `cargo bench -p paceline-engine --bench trace`: what it costs to trace a run: PHOLD without a trace, with
+//! records that are thrown away, and with a Perfetto trace written to a file; interleaved.
 
 #[path = "common/mod.rs"]
 mod common;

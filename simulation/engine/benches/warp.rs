@@ -1,6 +1,6 @@
-//! `cargo bench -p paceline-engine --bench warp`: Time Warp on PHOLD 2048 x 16 against the yardstick and against windows:
-//! with a lookahead of 1 and of 0.01, on one thread and two, with too many federates, beside a busy process, with each way
-//! to save states.
+//! `cargo bench -p paceline-engine --bench warp`: Time Warp on PHOLD 2048 x 16 against the yardstick and
+//! against windows: with a lookahead of 1 and of 0.01, on one thread and two, with too many federates, beside
+//! a busy process, with each way to save states.
 //!
 //! Everything in one table is measured in one go, interleaved.
 

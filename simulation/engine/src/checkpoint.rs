@@ -1,13 +1,15 @@
-//! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can continue it.
+//! Checkpoints: a whole run in a file, from which any protocol, partition and number of threads can continue
+//! it.
 //!
-//! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not look into, a
-//! body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, and a [`World`](paceline_kernel::World), both in the
-//! postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
-//! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a process or a
-//! machine that stops at any moment leaves the last complete one. A symbolic link is followed, and the file keeps its permissions and owner.
+//! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not
+//! look into, a body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, and a
+//! [`World`](paceline_kernel::World), both in the postcard format), and a checksum over all of it. Invariant:
+//! under its own name a checkpoint is complete or not there. It is written beside its place first,
+//! synchronized, and then renamed, so that a process or a machine that stops at any moment leaves the last
+//! complete one. A symbolic link is followed, and the file keeps its permissions and owner.
 //!
-//! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs`; where the layout changes, `seal`
-//! in `tests/damaged.rs` too.
+//! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs`; where the layout changes,
+//! `seal` in `tests/damaged.rs` too.
 
 mod read;
 mod write;
@@ -29,8 +31,8 @@ const CHECKSUM_BYTES: usize = 8;
 
 /// Where a run writes its checkpoints, and how often. While it goes on, no other run can write there.
 ///
-/// A limit on the size of files (`ulimit -f`) is passed over like a full disk by a program that handles or ignores SIGXFSZ, as those of
-/// `paceline::app!` do; others are ended by that signal.
+/// A limit on the size of files (`ulimit -f`) is passed over like a full disk by a program that handles or
+/// ignores SIGXFSZ, as those of `paceline::app!` do; others are ended by that signal.
 ///
 /// ```
 /// # use paceline_kernel::{Context, LpId, Model, Time};

@@ -12,9 +12,9 @@ pub enum Protocol {
     Sequential,
     /// A barrier after every fixed step of simulated time.
     TimeStep,
-    /// A barrier after every window that opens at the earliest event and is as wide as the lookahead (LBTS). Where the
-    /// channels of the model declare longer lookaheads, each federate goes as far as its distance from the others allows
-    /// ([`paceline_kernel::Distances::worth`]).
+    /// A barrier after every window that opens at the earliest event and is as wide as the lookahead (LBTS).
+    /// Where the channels of the model declare longer lookaheads, each federate goes as far as its
+    /// distance from the others allows ([`paceline_kernel::Distances::worth`]).
     Window,
     /// Chandy-Misra-Bryant: every channel promises how far ahead it is silent.
     NullMessage,

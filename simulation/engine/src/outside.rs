@@ -1,17 +1,18 @@
 //! Outside federates: LPs that are run elsewhere take part in a run.
 //!
-//! To the protocols such a federate is one whose turn ends later: a worker hands it the events before its bound and turns to
-//! other federates at once; the answer comes from any thread, through a [`Door`], and is taken in by whatever worker is free.
-//! Nothing is handed over that could still be taken back, unless the federate can run ahead and so does the run
-//! ([`OutsideFederate::is_optimistic`]).
+//! To the protocols such a federate is one whose turn ends later: a worker hands it the events before its
+//! bound and turns to other federates at once; the answer comes from any thread, through a [`Door`], and is
+//! taken in by whatever worker is free. Nothing is handed over that could still be taken back, unless the
+//! federate can run ahead and so does the run ([`OutsideFederate::is_optimistic`]).
 //!
-//! - [`OutsideFederate`] is the trait to implement to take part: [`ThreadFederate`] runs the model itself on a thread of its
-//!   own, [`JsonFederate`] speaks JSON lines over a socket or a pipe.
+//! - [`OutsideFederate`] is the trait to implement to take part: [`ThreadFederate`] runs the model itself on
+//!   a thread of its own, [`JsonFederate`] speaks JSON lines over a socket or a pipe.
 //! - [`ahead`](self::ahead) is what those that run ahead are handed and say, and how that counts in GVT.
-//! - [`proxy`](self::proxy) stands for it on the board of the protocol, [`answers`](self::answers) is where its answers wait.
+//! - [`proxy`](self::proxy) stands for it on the board of the protocol, [`answers`](self::answers) is where
+//!   its answers wait.
 //!
-//! Invariants: between two legs every outside federate has given its LPs back; it is asked one thing at a time, unless it runs
-//! ahead; what it answers is checked before any other federate sees it.
+//! Invariants: between two legs every outside federate has given its LPs back; it is asked one thing at a
+//! time, unless it runs ahead; what it answers is checked before any other federate sees it.
 
 mod ahead;
 mod answers;
@@ -50,43 +51,48 @@ pub struct OutsideLps<M: Model> {
     pub reached: Time,
     /// How it is to run ahead, in a stretch in which it is.
     pub(crate) optimism: Option<Optimism>,
-    /// On the way back: what one that ran ahead has rolled back, if it counts that. It is part of [`crate::Report::rollbacks`].
+    /// On the way back: what one that ran ahead has rolled back, if it counts that. It is part of
+    /// [`crate::Report::rollbacks`].
     pub rollbacks: Option<Box<Rollbacks>>,
     /// Where a thread of this process publishes how far it has come.
     pub(crate) publishing: Publishing,
 }
 
-/// Runs the LPs of a federate somewhere else: on another thread, in another process, in a virtual machine, by hand.
+/// Runs the LPs of a federate somewhere else: on another thread, in another process, in a virtual machine, by
+/// hand.
 ///
-/// The calls come one after the other, from any thread, and must return at once; the answers go through the door.
-/// A run begins and ends stretches as it pauses: [`OutsideFederate::begin`], any number of [`OutsideFederate::advance`], each
-/// answered by [`Door::done`], then [`OutsideFederate::end`], answered by [`Door::ended`].
+/// The calls come one after the other, from any thread, and must return at once; the answers go through the
+/// door. A run begins and ends stretches as it pauses: [`OutsideFederate::begin`], any number of
+/// [`OutsideFederate::advance`], each answered by [`Door::done`], then [`OutsideFederate::end`], answered by
+/// [`Door::ended`].
 pub trait OutsideFederate<M: Model>: Send {
-    /// Takes over the LPs. Gives back the earliest time at which it may do anything by itself, what is sent to it apart;
-    /// [`Time::MAX`] for never.
+    /// Takes over the LPs. Gives back the earliest time at which it may do anything by itself, what is sent
+    /// to it apart; [`Time::MAX`] for never.
     fn begin(&mut self, lps: OutsideLps<M>, door: Door<M>) -> Time;
 
-    /// `events`, all before `bound` and in the total order, happen to its LPs; nothing else will be sent to it for before
-    /// `bound`. It does all that it does before `bound`, and answers.
+    /// `events`, all before `bound` and in the total order, happen to its LPs; nothing else will be sent to
+    /// it for before `bound`. It does all that it does before `bound`, and answers.
     fn advance(&mut self, bound: Time, events: Vec<Event<M::Event>>);
 
     /// The stretch is over: it gives back the LPs, with the events that wait for them.
     fn end(&mut self);
 
-    /// Whether it can run ahead of what is final, and take back what it has done. In a stretch under an optimistic or mixed protocol
-    /// ([`OutsideLps::optimism`] gives the settings then) it is not asked to [`advance`](Self::advance), but told of everything at
-    /// once by [`run_ahead`](Self::run_ahead).
+    /// Whether it can run ahead of what is final, and take back what it has done. In a stretch under an
+    /// optimistic or mixed protocol ([`OutsideLps::optimism`] gives the settings then) it is not asked to
+    /// [`advance`](Self::advance), but told of everything at once by [`run_ahead`](Self::run_ahead).
     fn is_optimistic(&self) -> bool {
         false
     }
 
-    /// Takes in mail, and goes on as far as it is permitted, until something else is handed over. It says where it stands when it likes,
-    /// by [`Door::stands`], but at least once after each hand-over. Only those that are optimistic are called.
+    /// Takes in mail, and goes on as far as it is permitted, until something else is handed over. It says
+    /// where it stands when it likes, by [`Door::stands`], but at least once after each hand-over. Only
+    /// those that are optimistic are called.
     fn run_ahead(&mut self, handed: HandOver<M::Event>) {
         drop(handed);
     }
 
-    /// Whether it does what the model would do. Then the run may be stepped event by event, and checkpointed, between two stretches.
+    /// Whether it does what the model would do. Then the run may be stepped event by event, and checkpointed,
+    /// between two stretches.
     fn runs_model(&self) -> bool {
         false
     }
@@ -99,8 +105,9 @@ pub enum IfLate {
     /// The run ends with an error that names it.
     #[default]
     EndRun,
-    /// Its LPs fall silent: they send nothing any more, and what is sent to them does not happen. What they have sent stays sent, even
-    /// ahead of what is final. The result depends on when that was; [`crate::Report::dropped`] names them.
+    /// Its LPs fall silent: they send nothing any more, and what is sent to them does not happen. What they
+    /// have sent stays sent, even ahead of what is final. The result depends on when that was;
+    /// [`crate::Report::dropped`] names them.
     Drop,
 }
 
@@ -183,8 +190,8 @@ impl<M: Model> OutsideLps<M> {
         self.federate.members()
     }
 
-    /// How federates of this stretch run ahead, if this one is to: then it is called by [`OutsideFederate::run_ahead`], else by
-    /// [`OutsideFederate::advance`].
+    /// How federates of this stretch run ahead, if this one is to: then it is called by
+    /// [`OutsideFederate::run_ahead`], else by [`OutsideFederate::advance`].
     pub fn optimism(&self) -> Option<&Optimism> {
         self.optimism.as_ref()
     }

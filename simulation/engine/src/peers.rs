@@ -1,13 +1,13 @@
-//! The other processes of a run: each runs some of the federates with an engine of its own, and all of them are one
-//! run.
+//! The other processes of a run: each runs some of the federates with an engine of its own, and all of them
+//! are one run.
 //!
-//! What all processes have to know to go on - the least time of all, whether one of them wants to pause, whether
-//! anything is left - they tell each other in *rounds*: each contributes once ([`Contribution`]), and a round is
-//! complete where all have contributed and all that was sent before has arrived.
+//! What all processes have to know to go on - the least time of all, whether one of them wants to pause,
+//! whether anything is left - they tell each other in *rounds*: each contributes once ([`Contribution`]), and
+//! a round is complete where all have contributed and all that was sent before has arrived.
 //!
-//! With the feature `net` there are such processes (`net.rs`). Without it there are none, and no code for them: the
-//! types have no values (`alone.rs`), and no method of [`Simulation`](crate::Simulation) asks for any. Nothing
-//! outside this module depends on the feature.
+//! With the feature `net` there are such processes (`net.rs`). Without it there are none, and no code for
+//! them: the types have no values (`alone.rs`), and no method of [`Simulation`](crate::Simulation) asks for
+//! any. Nothing outside this module depends on the feature.
 
 #[cfg(not(feature = "net"))]
 mod alone;

@@ -1,7 +1,8 @@
-//! What a leg of each protocol does: federates in, a board worked until the run is over or pauses, federates out.
+//! What a leg of each protocol does: federates in, a board worked until the run is over or pauses, federates
+//! out.
 //!
-//! A board ([`scaffold`]) is the state that the workers of a protocol share. To add a protocol, write its board beside
-//! [`windowed`], and name it in `kinds.rs` and [`leg`].
+//! A board ([`scaffold`]) is the state that the workers of a protocol share. To add a protocol, write its
+//! board beside [`windowed`], and name it in `kinds.rs` and [`leg`].
 
 pub(crate) mod channelled;
 pub(crate) mod leg;

@@ -1,7 +1,7 @@
 //! What a run says when it is over, and what can keep it from starting or finishing.
 //!
-//! To report more, add it here and show it in `summary.rs` of the app; to refuse more settings, add a [`RunError`]
-//! and find it in `run/build.rs`.
+//! To report more, add it here and show it in `summary.rs` of the app; to refuse more settings, add a
+//! [`RunError`] and find it in `run/build.rs`.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,7 +22,8 @@ pub enum EndedBy {
     Horizon,
     /// There are no events left.
     NoEvents,
-    /// All processes have ended, but for daemons: in a model of processes, which has this in place of [`NoEvents`](Self::NoEvents).
+    /// All processes have ended, but for daemons: in a model of processes, which has this in place of
+    /// [`NoEvents`](Self::NoEvents).
     Processes,
     /// Somebody asked it to stop ([`crate::Monitor::stop`]).
     Interrupted,
@@ -58,9 +59,11 @@ pub struct Report<O> {
     pub protocol: Protocol,
     /// Federates that the model's LPs were dealt to, in all processes together.
     pub federates: u32,
-    /// The groups that these were merged into at last, for running ahead; else as many as there are federates.
+    /// The groups that these were merged into at last, for running ahead; else as many as there are
+    /// federates.
     pub groups: u32,
-    /// Under [`Protocol::Auto`], and where federates run ahead, the ways to run that could be tried; else nothing.
+    /// Under [`Protocol::Auto`], and where federates run ahead, the ways to run that could be tried; else
+    /// nothing.
     pub tried: Vec<Tried>,
     /// Worker threads that ran, in all processes together; where their number changed, the largest.
     pub threads: u32,
@@ -72,14 +75,15 @@ pub struct Report<O> {
     pub lps: u32,
     /// Events committed.
     pub events: u64,
-    /// Those of them that had been committed before the run was resumed; zero where it was not. All times and counts below
-    /// are those since then.
+    /// Those of them that had been committed before the run was resumed; zero where it was not. All times
+    /// and counts below are those since then.
     pub resumed_events: u64,
     /// Time the run took, without building the model.
     pub wall: Duration,
     /// The digest over committed events and final states.
     pub digest: Digest,
-    /// The simulated time reached: the horizon, the last event, or how far all federates had come when interrupted.
+    /// The simulated time reached: the horizon, the last event, or how far all federates had come when
+    /// interrupted.
     pub end_time: Time,
     /// Why it ended.
     pub ended_by: EndedBy,
@@ -102,10 +106,12 @@ pub struct Report<O> {
     pub checkpoints: u64,
     /// Time that the run stood still for them.
     pub checkpoints_wall: Duration,
-    /// Checkpoints that could not be written, where [`Simulation::on_checkpoint_failure`](crate::Simulation::on_checkpoint_failure)
-    /// lets the run go on.
+    /// Checkpoints that could not be written, where
+    /// [`Simulation::on_checkpoint_failure`](crate::Simulation::on_checkpoint_failure) lets the run go
+    /// on.
     pub checkpoints_failed: u64,
-    /// What moving LPs between federates came to, where that was asked for and there are federates to move between.
+    /// What moving LPs between federates came to, where that was asked for and there are federates to move
+    /// between.
     pub balancing: Option<Balancing>,
     /// How the run kept up with real time, where it was tied to it.
     pub lateness: Option<Lateness>,
@@ -113,13 +119,15 @@ pub struct Report<O> {
     pub dropped: Vec<u32>,
     /// Why not all threads could publish their LVT, though the environment names a page for it.
     pub unpaced: Option<String>,
-    /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to federates. What an LP
-    /// has committed is in order within each part, and from part to part, wherever it has moved.
+    /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to
+    /// federates. What an LP has committed is in order within each part, and from part to part, wherever
+    /// it has moved.
     pub outputs: Vec<O>,
 }
 
 impl<O> Report<O> {
-    /// The report without the outputs, and the outputs: who prints one need not know what a model leaves behind.
+    /// The report without the outputs, and the outputs: who prints one need not know what a model leaves
+    /// behind.
     pub fn split(self) -> (Report<()>, Vec<O>) {
         let Self {
             protocol,
@@ -232,7 +240,8 @@ pub enum RunError {
     /// The model deals its LPs to federates in a way that leaves some out, or has some that do not exist.
     #[error(transparent)]
     Partition(#[from] PartitionError),
-    /// A channel that an LP declares has a lookahead below the model's, or leads to an LP that does not exist.
+    /// A channel that an LP declares has a lookahead below the model's, or leads to an LP that does not
+    /// exist.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// More federates were asked for than there are LPs.
@@ -268,7 +277,8 @@ pub enum RunError {
         /// The time of the latest event committed.
         reached: Time,
     },
-    /// The run to be resumed is of another model or seed, or its events have another order of ties: it would come to another result.
+    /// The run to be resumed is of another model or seed, or its events have another order of ties: it would
+    /// come to another result.
     #[error("the checkpoint is not of this run: {what}")]
     OtherRun {
         /// What differs.

@@ -1,7 +1,8 @@
-//! A run as a value: its owner starts it, runs it up to any time, reads its states, sends it events, and ends it in a report.
+//! A run as a value: its owner starts it, runs it up to any time, reads its states, sends it events, and ends
+//! it in a report.
 //!
-//! A run consists of legs ([`course`]); between two calls of its owner it stands between two legs, at a moment when nothing is
-//! speculative or under way. However it is cut into calls, its result is the same.
+//! A run consists of legs ([`course`]); between two calls of its owner it stands between two legs, at a
+//! moment when nothing is speculative or under way. However it is cut into calls, its result is the same.
 
 mod between;
 mod build;
@@ -36,8 +37,8 @@ pub enum Reached {
     Time,
     /// No events are left before the horizon of the run.
     End,
-    /// The run was asked to stop ([`Monitor::stop`]). Federates stand where their batches ended; [`Run::time`] is how far all
-    /// of them have come.
+    /// The run was asked to stop ([`Monitor::stop`]). Federates stand where their batches ended;
+    /// [`Run::time`] is how far all of them have come.
     Stopped,
 }
 
@@ -146,7 +147,8 @@ impl<M: Model> Run<M> {
         Ok(Self { simulation, course, entrance: Arc::default(), failed: false })
     }
 
-    /// The simulated time reached: everything before it has happened. After [`Run::run_event`], the time of that event.
+    /// The simulated time reached: everything before it has happened. After [`Run::run_event`], the time of
+    /// that event.
     pub fn time(&self) -> Time {
         self.course.time
     }
@@ -177,8 +179,9 @@ impl<M: Model> Run<M> {
         &self.simulation.model
     }
 
-    /// Whether this process has the LP now: always, unless the run has several processes ([`Simulation::join`]). While a call executes, LPs
-    /// may move to another process ([`Simulation::balance`]).
+    /// Whether this process has the LP now: always, unless the run has several processes
+    /// ([`Simulation::join`]). While a call executes, LPs may move to another process
+    /// ([`Simulation::balance`]).
     pub fn holds(&self, lp: LpId) -> bool {
         self.course.holds(lp)
     }
@@ -202,8 +205,9 @@ impl<M: Model> Run<M> {
         self.course.look_at_pending(&mut look);
     }
 
-    /// Runs until everything before `until` has happened, or everything before the horizon of the run if that is earlier.
-    /// Errors: the model breaks a rule, a checkpoint cannot be written. After an error the run cannot continue.
+    /// Runs until everything before `until` has happened, or everything before the horizon of the run if that
+    /// is earlier. Errors: the model breaks a rule, a checkpoint cannot be written. After an error the
+    /// run cannot continue.
     pub fn run_until(&mut self, until: Time) -> Result<Reached, RunError> {
         self.live()?;
         let horizon = self.simulation.until;
@@ -250,8 +254,9 @@ impl<M: Model> Run<M> {
         stepped
     }
 
-    /// Sends an event from outside: it happens to `lp` at `at`, after all events at `at` that LPs have sent with a delay, and after
-    /// those sent from outside before. It enters the digest, and is in checkpoints, as any other.
+    /// Sends an event from outside: it happens to `lp` at `at`, after all events at `at` that LPs have sent
+    /// with a delay, and after those sent from outside before. It enters the digest, and is in
+    /// checkpoints, as any other.
     pub fn send(&mut self, lp: LpId, at: Time, event: M::Event) -> Result<(), SendError> {
         let (lps, earliest) = (self.simulation.model.lps(), self.earliest());
         if lp.0 >= lps {
@@ -267,8 +272,8 @@ impl<M: Model> Run<M> {
         Ok(())
     }
 
-    /// A handle to send events from other threads while the run executes or waits. It takes them in when a call begins, and in a run
-    /// that is tied to real time ([`Simulation::pace`]) at once.
+    /// A handle to send events from other threads while the run executes or waits. It takes them in when a
+    /// call begins, and in a run that is tied to real time ([`Simulation::pace`]) at once.
     pub fn sender(&self) -> Sender<M::Event> {
         Sender::new(&self.entrance, self.simulation.model.lps())
     }

@@ -80,7 +80,8 @@ impl<M: Model + fmt::Debug> fmt::Debug for Simulation<M> {
 }
 
 impl<M: Model> Simulation<M> {
-    /// A run of `model` with the fastest protocol, on as many threads as the process may use cores, without a horizon.
+    /// A run of `model` with the fastest protocol, on as many threads as the process may use cores, without a
+    /// horizon.
     pub fn new(model: M) -> Self {
         Self {
             model,
@@ -127,18 +128,19 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Neighbouring federates are merged into at most so many groups, each of which is worked off as one; unless said, into
-    /// four a thread where they wait for each other, into one a thread where they run ahead. Fewer groups
-    /// cost less; more even out loads. Null messages are between federates, which are left as they are.
+    /// Neighbouring federates are merged into at most so many groups, each of which is worked off as one;
+    /// unless said, into four a thread where they wait for each other, into one a thread where they run
+    /// ahead. Fewer groups cost less; more even out loads. Null messages are between federates, which are
+    /// left as they are.
     pub fn groups(mut self, groups: u32) -> Self {
         self.groups = Some(groups);
         self
     }
 
-    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under [`Protocol::Auto`] with
-    /// any protocol, under [`Protocol::Optimistic`] and [`Protocol::Mixed`] with other groups and, since rollbacks may cost
-    /// more than other cores bring, sequentially. What was tried is in [`Report::tried`]. Nothing is tried where what `undo`
-    /// and `Clone` do is checked.
+    /// Whether the run may try while it goes on in what way it is faster, as it does unless said: under
+    /// [`Protocol::Auto`] with any protocol, under [`Protocol::Optimistic`] and [`Protocol::Mixed`] with
+    /// other groups and, since rollbacks may cost more than other cores bring, sequentially. What was
+    /// tried is in [`Report::tried`]. Nothing is tried where what `undo` and `Clone` do is checked.
     pub fn trials(mut self, trials: bool) -> Self {
         self.trials = trials;
         self
@@ -165,9 +167,10 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Ties simulated time to real time: `factor` simulated seconds a second, from the first call that runs on. Nothing happens
-    /// before it is due; a run that is late runs as fast as it can until it has caught up, and leaves nothing out
-    /// ([`Report::lateness`]). So people, hardware and virtual machines can take part, through [`Run::sender`].
+    /// Ties simulated time to real time: `factor` simulated seconds a second, from the first call that runs
+    /// on. Nothing happens before it is due; a run that is late runs as fast as it can until it has
+    /// caught up, and leaves nothing out ([`Report::lateness`]). So people, hardware and virtual machines
+    /// can take part, through [`Run::sender`].
     pub fn pace(mut self, factor: f64) -> Self {
         self.pace = Some(factor);
         self
@@ -198,7 +201,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Writes checkpoints while it runs, and one when it is stopped. A run that ends well leaves the last one as it is.
+    /// Writes checkpoints while it runs, and one when it is stopped. A run that ends well leaves the last one
+    /// as it is.
     pub fn checkpoint(mut self, checkpoints: Checkpoints) -> Self
     where
         M::State: Serialize,
@@ -209,16 +213,17 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `tell` hears why, on the thread that called
-    /// the run. The last complete checkpoint stays, and the next is tried when it is due. Without this the run ends with
-    /// [`RunError::Checkpoint`]. A file that cannot even be made ends it before its first event in any case.
+    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `tell` hears why, on the
+    /// thread that called the run. The last complete checkpoint stays, and the next is tried when it is
+    /// due. Without this the run ends with [`RunError::Checkpoint`]. A file that cannot even be made ends
+    /// it before its first event in any case.
     pub fn on_checkpoint_failure(mut self, tell: impl Fn(&CheckpointError) + Send + Sync + 'static) -> Self {
         self.checkpoint_failed = Some(Box::new(tell));
         self
     }
 
-    /// Resumes a run from a checkpoint, see [`crate::CheckpointFile::world`]. Model, seed and order of ties are to
-    /// be those of that run, or it is refused ([`RunError::OtherRun`]); all else may differ.
+    /// Resumes a run from a checkpoint, see [`crate::CheckpointFile::world`]. Model, seed and order of ties
+    /// are to be those of that run, or it is refused ([`RunError::OtherRun`]); all else may differ.
     pub fn resume(mut self, world: World<M>) -> Self {
         self.resumed = Some(world);
         self
@@ -231,8 +236,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Whether LPs move between federates while it runs, those of other processes among them, and why. The result stays; a sequential
-    /// run has one federate, and nothing moves.
+    /// Whether LPs move between federates while it runs, those of other processes among them, and why. The
+    /// result stays; a sequential run has one federate, and nothing moves.
     pub fn balance(mut self, balance: Balance) -> Self {
         self.balance = balance;
         self
@@ -274,8 +279,9 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run outside. The
-    /// result stays, if that one does what the model would do. Needs a lookahead; federates are not merged, and no LPs move.
+    /// Has the LPs of federate `federate`, of as many as there are ([`Simulation::federates`]), run outside.
+    /// The result stays, if that one does what the model would do. Needs a lookahead; federates are not
+    /// merged, and no LPs move.
     pub fn outside(mut self, federate: u32, outside: Outside<M>) -> Self
     where
         M: 'static,
@@ -284,7 +290,8 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Starts it, to be run on step by step. Errors: settings that cannot work, or a model whose `init` breaks a rule.
+    /// Starts it, to be run on step by step. Errors: settings that cannot work, or a model whose `init`
+    /// breaks a rule.
     pub fn start(self) -> Result<Run<M>, RunError> {
         Run::start(self)
     }

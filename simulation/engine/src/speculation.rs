@@ -36,13 +36,13 @@ pub struct Speculation {
     /// without limit unless said. Each federate gets an equal part; one that has used it up runs ahead no
     /// farther.
     pub memory_bytes: Option<usize>,
-    /// In a mixed run, which LPs run ahead, whatever the model says. Unless said: those of which the model says so, and of
-    /// those of which it says nothing half.
+    /// In a mixed run, which LPs run ahead, whatever the model says. Unless said: those of which the model
+    /// says so, and of those of which it says nothing half.
     pub optimistic: Option<Optimistic>,
     /// Handles, takes back, compares and handles again every event.
     pub check_rollback: bool,
-    /// Lets workers dawdle and give way, under every protocol, and take federates at random, all drawn from this seed: for
-    /// tests.
+    /// Lets workers dawdle and give way, under every protocol, and take federates at random, all drawn from
+    /// this seed: for tests.
     pub chaos: Option<u64>,
 }
 

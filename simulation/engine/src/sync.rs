@@ -1,5 +1,5 @@
-//! The primitives that the worker threads share: the standard library's, or, built with `--cfg paceline_shuttle`, those of
-//! shuttle, which runs a test under thousands of interleavings.
+//! The primitives that the worker threads share: the standard library's, or, built with `--cfg
+//! paceline_shuttle`, those of shuttle, which runs a test under thousands of interleavings.
 
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::{
@@ -21,7 +21,8 @@ pub(crate) use shuttle::sync::atomic::AtomicU64;
 #[cfg(all(feature = "net", not(paceline_shuttle)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 
-/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody leaves.
+/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody
+/// leaves.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Looking at a run while it goes on: progress, records of what workers do, local virtual times, and a second run beside
-//! the first.
+//! Looking at a run while it goes on: progress, records of what workers do, local virtual times, and a second
+//! run beside the first.
 //!
 //! Invariant: who looks changes no result.
 

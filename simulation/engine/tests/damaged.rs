@@ -1,5 +1,6 @@
-//! What the engine reads from outside, damaged: checkpoints whose checksum fits, and the lines of an outside federate. Each is
-//! read, or refused with a typed error that says something; no thread panics, and no run goes on for ever.
+//! What the engine reads from outside, damaged: checkpoints whose checksum fits, and the lines of an outside
+//! federate. Each is read, or refused with a typed error that says something; no thread panics, and no run
+//! goes on for ever.
 //!
 //! `PACELINE_CASES` sets the number of damaged versions of each (default 600), `PACELINE_SEED` the first.
 
@@ -72,8 +73,8 @@ fn cases() -> impl Iterator<Item = Rng> {
     (first..first + setting("PACELINE_CASES", 600)).map(|seed| Rng::new(seed, 0x6461_6d61))
 }
 
-/// Runs `test`, and panics if a thread has meanwhile: that of a worker or a reader may be nobody's result. One test at a time,
-/// as the hook is the process's.
+/// Runs `test`, and panics if a thread has meanwhile: that of a worker or a reader may be nobody's result.
+/// One test at a time, as the hook is the process's.
 fn without_panics(test: impl FnOnce()) {
     static TURN: Mutex<()> = Mutex::new(());
     static COUNT: AtomicU64 = AtomicU64::new(0);

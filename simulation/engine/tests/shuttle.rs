@@ -1,5 +1,6 @@
-//! The workers under a random scheduler: built with `--cfg paceline_shuttle`, every lock, atomic and condition variable of
-//! the engine is a point where shuttle may switch threads. A lost wake-up shows as a deadlock, a race as a wrong digest.
+//! The workers under a random scheduler: built with `--cfg paceline_shuttle`, every lock, atomic and
+//! condition variable of the engine is a point where shuttle may switch threads. A lost wake-up shows as a
+//! deadlock, a race as a wrong digest.
 //!
 //! `RUSTFLAGS="--cfg paceline_shuttle" cargo test -p paceline-engine --test shuttle`
 
@@ -178,8 +179,8 @@ fn federates_outside_that_run_ahead() {
     }
 }
 
-/// Several processes, each with threads of its own, which sleep where their messages arrive: a message that wakes nobody shows as a
-/// deadlock.
+/// Several processes, each with threads of its own, which sleep where their messages arrive: a message that
+/// wakes nobody shows as a deadlock.
 #[test]
 fn several_processes() {
     for (protocol, ..) in Protocol::ALL.into_iter().filter(|(protocol, ..)| *protocol != Protocol::Sequential)
@@ -198,7 +199,8 @@ fn several_processes() {
                     let start = |end: Memory| {
                         let run = base(&mesh).protocol(protocol).federates(federates).threads(threads);
                         let run = if case % 2 == 0 { run.leg_events(40) } else { run };
-                        // Nothing may depend on a clock here: frames go after each turn, or only where a thread sleeps.
+                        // Nothing may depend on a clock here: frames go after each turn, or only where a
+                        // thread sleeps.
                         let ns = if case % 3 == 0 { u64::MAX } else { 0 };
                         let marshalling =
                             Marshalling { size: SizeLimit::Bytes(4096), time: TimeLimit::Fixed { ns } };

@@ -1,11 +1,12 @@
-//! What a new file takes over from the one that it replaces: permissions, owner, group, and the list of who else may do what.
+//! What a new file takes over from the one that it replaces: permissions, owner, group, and the list of who
+//! else may do what.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// Gives `file` the permissions and the owner of the file at `path`, which `data` is of. Says whether it has got them: only root may give
-/// files away.
+/// Gives `file` the permissions and the owner of the file at `path`, which `data` is of. Says whether it has
+/// got them: only root may give files away.
 #[cfg(unix)]
 pub(crate) fn take_over(file: &File, path: &Path, data: &Metadata) -> io::Result<bool> {
     use std::os::unix::fs::{MetadataExt, fchown};

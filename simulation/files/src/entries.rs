@@ -1,7 +1,7 @@
 //! A file that is written entry after entry, and that may be cut short only between two entries.
 //!
-//! Invariant: where a regular file cannot take everything, it ends with the last entry that it could take as a whole. What follows a failure
-//! is counted and not written.
+//! Invariant: where a regular file cannot take everything, it ends with the last entry that it could take as
+//! a whole. What follows a failure is counted and not written.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -54,8 +54,8 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Empties the file at `path`, or makes it, to be written under its name as entries come. What is not a regular file is opened.
-    /// Errors: it cannot be written, or another run writes it.
+    /// Empties the file at `path`, or makes it, to be written under its name as entries come. What is not a
+    /// regular file is opened. Errors: it cannot be written, or another run writes it.
     pub fn create(path: &Path) -> io::Result<Self> {
         Self::create_and_tell(path, || ())
     }
@@ -147,7 +147,8 @@ impl Entries {
         Err(CutError { reason, kept: self.kept, entries: self.entries })
     }
 
-    /// The same; a regular file that has been cut ends with a mark, which `mark` makes of what is kept. There may be no room for it.
+    /// The same; a regular file that has been cut ends with a mark, which `mark` makes of what is kept. There
+    /// may be no room for it.
     pub fn finish_or_mark(&mut self, mark: impl Fn(&CutError) -> Vec<u8>) -> Result<(), CutError> {
         let Err(cut) = self.finish() else { return Ok(()) };
         if !self.is_regular {

@@ -4,7 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Keeps others that ask for it from writing into a folder, until it is dropped or the process ends, however it ends.
+/// Keeps others that ask for it from writing into a folder, until it is dropped or the process ends, however
+/// it ends.
 ///
 /// ```
 /// use paceline_files::FolderLock;
@@ -19,8 +20,8 @@ use std::path::Path;
 pub struct FolderLock(#[expect(dead_code, reason = "it is held")] Option<File>);
 
 impl FolderLock {
-    /// Takes the lock. The error: somebody has it. Where folders cannot be opened or locked, as on some file systems of other hosts, all
-    /// get it.
+    /// Takes the lock. The error: somebody has it. Where folders cannot be opened or locked, as on some file
+    /// systems of other hosts, all get it.
     pub fn take(folder: &Path) -> io::Result<Self> {
         let Ok(file) = File::open(folder) else { return Ok(Self(None)) };
         match file.try_lock() {

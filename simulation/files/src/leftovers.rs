@@ -1,10 +1,11 @@
 //! Unfinished files: their names, and which of them nobody is writing any more.
 //!
-//! Whoever writes an unfinished file holds a lock on it, which the kernel releases when the process ends, however it ends. So no number of
-//! a process is asked for, which another one could have got since, and processes in other containers count as well. On a file system that
-//! other hosts write to, locks may be known to one host only: there a file is removed only if its name says that it was made under the
-//! kernel that runs now. Names from before there were locks (`.NAME.PROCESS.unfinished`, `.NAME.unfinished`) are removed on file systems of
-//! this host.
+//! Whoever writes an unfinished file holds a lock on it, which the kernel releases when the process ends,
+//! however it ends. So no number of a process is asked for, which another one could have got since, and
+//! processes in other containers count as well. On a file system that other hosts write to, locks may be
+//! known to one host only: there a file is removed only if its name says that it was made under the
+//! kernel that runs now. Names from before there were locks (`.NAME.PROCESS.unfinished`, `.NAME.unfinished`)
+//! are removed on file systems of this host.
 //!
 //! Invariant: what may have an owner stays.
 
@@ -72,7 +73,8 @@ enum Maker {
     Unsaid,
 }
 
-/// Who has made the file of this name, if it is an unfinished one of the file `of`, or of any file where that is not said.
+/// Who has made the file of this name, if it is an unfinished one of the file `of`, or of any file where that
+/// is not said.
 fn maker(name: &OsStr, of: Option<&OsStr>) -> Option<Maker> {
     let bytes = name.as_encoded_bytes();
     let inner = bytes.strip_suffix(END.as_bytes())?;
@@ -196,11 +198,12 @@ pub(crate) fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Whether only this host writes to the file system of a folder, so that a lock that nobody here holds is held by nobody.
+/// Whether only this host writes to the file system of a folder, so that a lock that nobody here holds is
+/// held by nobody.
 #[cfg(target_os = "linux")]
 fn is_of_this_host(folder: &Path) -> bool {
-    /// Of `linux/magic.h`, and of the sources of ZFS and bcachefs: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, ramfs, overlayfs,
-    /// FAT, exFAT, ReiserFS, JFS, NILFS.
+    /// Of `linux/magic.h`, and of the sources of ZFS and bcachefs: ext2 to ext4, XFS, Btrfs, F2FS, ZFS,
+    /// bcachefs, tmpfs, ramfs, overlayfs, FAT, exFAT, ReiserFS, JFS, NILFS.
     const LOCAL: [u64; 14] = [
         0xEF53,
         0x5846_5342,

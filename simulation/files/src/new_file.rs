@@ -1,10 +1,11 @@
 //! A file that gets its content as a whole.
 //!
-//! A regular file is written beside its place, brought to the disk, and renamed. Some cannot be replaced so: one whose owner cannot be kept,
-//! one in a folder in which no file can be made, one that is a mount point. These are written in place once the content is complete.
+//! A regular file is written beside its place, brought to the disk, and renamed. Some cannot be replaced so:
+//! one whose owner cannot be kept, one in a folder in which no file can be made, one that is a mount point.
+//! These are written in place once the content is complete.
 //!
-//! Invariants: the lock on an unfinished file is held from before anything is written to it; every unfinished file of this process that has
-//! not got its name is in [`UNFINISHED`].
+//! Invariants: the lock on an unfinished file is held from before anything is written to it; every unfinished
+//! file of this process that has not got its name is in [`UNFINISHED`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -34,7 +35,8 @@ fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is being written, and gets its name when it is complete; see the crate. Dropped before, it leaves nothing.
+/// A file that is being written, and gets its name when it is complete; see the crate. Dropped before, it
+/// leaves nothing.
 ///
 /// ```
 /// use paceline_files::NewFile;
@@ -68,7 +70,8 @@ enum Way {
 pub struct Lock(File);
 
 impl Lock {
-    /// Locks the file at `path`, if there is one. The error: somebody else has locked it. Where there are no locks, nobody has.
+    /// Locks the file at `path`, if there is one. The error: somebody else has locked it. Where there are no
+    /// locks, nobody has.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         // Some file systems want a file that is locked to be open for writing.
         let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return Ok(None) };
@@ -90,8 +93,8 @@ fn taken() -> io::Error {
 }
 
 impl NewFile {
-    /// Begins to write the file at `path`, and removes what killed processes have left of it. Errors: it cannot be written, or another
-    /// process is writing it.
+    /// Begins to write the file at `path`, and removes what killed processes have left of it. Errors: it
+    /// cannot be written, or another process is writing it.
     pub fn begin(path: &Path) -> io::Result<Self> {
         Self::begin_and_tell(path, || ())
     }
@@ -239,7 +242,8 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
                 }
             }
         };
-        // Whoever looks for leftovers may have it for a moment, and remove it. Some file systems have no locks.
+        // Whoever looks for leftovers may have it for a moment, and remove it. Some file systems have no
+        // locks.
         if file.lock().is_err() || is_at(&file, &beside) {
             return Ok((file, beside));
         }

@@ -1,7 +1,9 @@
-//! What a path names, before anything is written: a regular file to be replaced, or something to be opened and written.
+//! What a path names, before anything is written: a regular file to be replaced, or something to be opened
+//! and written.
 //!
-//! Invariant: nothing here changes a file. A path that may not be opened for writing is refused, so that whoever may not write a file
-//! cannot replace it either, and a symbolic link that the system does not follow is not followed here.
+//! Invariant: nothing here changes a file. A path that may not be opened for writing is refused, so that
+//! whoever may not write a file cannot replace it either, and a symbolic link that the system does not follow
+//! is not followed here.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -72,10 +74,12 @@ impl Place {
             return open_stream(path, wait).map(Self::Stream);
         }
         let Some(resolved) = follow(path)? else {
-            // A name of an open file, under which there is no other: whoever opened it has said whether it is to be emptied.
+            // A name of an open file, under which there is no other: whoever opened it has said whether it is
+            // to be emptied.
             return OpenOptions::new().append(true).open(path).map(Self::Stream);
         };
-        // Asks for permission by the name that was given: the system may refuse to follow a link in a folder that all may write.
+        // Asks for permission by the name that was given: the system may refuse to follow a link in a folder
+        // that all may write.
         match OpenOptions::new().write(true).open(path) {
             Ok(_) => Ok(Self::Regular(resolved, data)),
             Err(reason) if reason.kind() == ErrorKind::NotFound => Ok(Self::Regular(resolved, None)),
@@ -84,7 +88,8 @@ impl Place {
     }
 }
 
-/// Standard output or standard error, if `data` is of the same file: two descriptions of one file would overwrite each other.
+/// Standard output or standard error, if `data` is of the same file: two descriptions of one file would
+/// overwrite each other.
 #[cfg(unix)]
 fn of_this_process(data: &Metadata) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;
@@ -133,8 +138,9 @@ fn open_stream(path: &Path, _wait: impl FnOnce()) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-/// Follows symbolic links to the place of the file, whether it is there or not; nothing where the path is a name of an open file of a
-/// process, such as `/dev/fd/5`, which is no link that could be replaced at its end.
+/// Follows symbolic links to the place of the file, whether it is there or not; nothing where the path is a
+/// name of an open file of a process, such as `/dev/fd/5`, which is no link that could be replaced at its
+/// end.
 fn follow(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

@@ -187,7 +187,8 @@ fn as_another_user(program: &Path, path: &Path) -> std::process::Output {
     command.uid(4711).gid(4711).output().unwrap()
 }
 
-/// The other process of [`a_file_of_another_user_is_written_in_place`] and [`what_a_killed_process_leaves_is_removed_by_the_next`].
+/// The other process of [`a_file_of_another_user_is_written_in_place`] and
+/// [`what_a_killed_process_leaves_is_removed_by_the_next`].
 #[test]
 fn writes_as_it_is_told() {
     let Some(path) = std::env::var_os("PACELINE_WRITES") else { return };
@@ -200,7 +201,8 @@ fn writes_as_it_is_told() {
     std::thread::sleep(std::time::Duration::from_secs(60));
 }
 
-/// Runs a script with mounts of its own, in which `$WRITE` writes the file that `PACELINE_WRITES` names; says whether that is allowed here.
+/// Runs a script with mounts of its own, in which `$WRITE` writes the file that `PACELINE_WRITES` names; says
+/// whether that is allowed here.
 fn with_mounts(script: &str) -> bool {
     let may = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success());
     if !may {
@@ -264,7 +266,8 @@ fn what_a_killed_process_leaves_is_removed_by_the_next() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(names(folder.path()).len(), 1);
-    // Names of other makers: of a process whose number another one has now, of no process, of a killed process before there were locks.
+    // Names of other makers: of a process whose number another one has now, of no process, of a killed
+    // process before there were locks.
     for name in
         [".summary.json.1.unfinished", ".summary.json.4000000000.unfinished", ".summary.json.unfinished"]
     {

@@ -1,9 +1,10 @@
 //! `cargo bench -p paceline-interest`: matching 100,000 moving regions.
 //!
-//! Half of the regions are update regions; all are cubes of one size at uniformly distributed places (the setting of Marzolla and
-//! D'Angelo, 2020). *alpha* is the volume of all regions divided by that of the space. In a step every region moves by up to a
-//! hundredth of the space, then all pairs are reported. In a single move one region moves, and the changes of its matches are
-//! reported. Times are medians over the rounds; `PACELINE_ROUNDS` sets their number.
+//! Half of the regions are update regions; all are cubes of one size at uniformly distributed places (the
+//! setting of Marzolla and D'Angelo, 2020). *alpha* is the volume of all regions divided by that of the
+//! space. In a step every region moves by up to a hundredth of the space, then all pairs are reported. In a
+//! single move one region moves, and the changes of its matches are reported. Times are medians over the
+//! rounds; `PACELINE_ROUNDS` sets their number.
 
 use std::time::Instant;
 

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use crate::RegionId;
 
-/// A call that cannot be answered. Nothing has changed, and further calls are answered as if it had not been made.
+/// A call that cannot be answered. Nothing has changed, and further calls are answered as if it had not been
+/// made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// No region has this id.

@@ -1,11 +1,13 @@
-//! The matcher of regions: sorting and a forward scan for all pairs; for single queries, an interval tree of blocks.
+//! The matcher of regions: sorting and a forward scan for all pairs; for single queries, an interval tree of
+//! blocks.
 //!
-//! [`RegionMatcher::pairs`] divides the second axis into stripes anew, from the regions of the moment. Queries need an index: a
-//! tree of blocks for each stripe and role. It is built for the first query and then follows every change. After many changes
-//! without a query it is dropped, because building a new one is then cheaper than further changes.
+//! [`RegionMatcher::pairs`] divides the second axis into stripes anew, from the regions of the moment.
+//! Queries need an index: a tree of blocks for each stripe and role. It is built for the first query and then
+//! follows every change. After many changes without a query it is dropped, because building a new one is then
+//! cheaper than further changes.
 //!
-//! Invariant: if an index exists, it contains exactly the regions that are not empty, possibly in stripes chosen for earlier
-//! regions.
+//! Invariant: if an index exists, it contains exactly the regions that are not empty, possibly in stripes
+//! chosen for earlier regions.
 
 mod blocks;
 mod stripes;
@@ -32,14 +34,15 @@ pub enum Change {
 
 /// Regions of both roles, and the overlaps between them.
 ///
-/// Regions are sorted by their low ends on the first axis, and each is compared with those that begin within it. Sort-based
-/// matching (Raczy, Tan and Yu, 2005) goes through both ends of all regions and keeps the set of open regions. The forward scan
-/// of interval joins (Bouros and Mamoulis, 2017) finds the same pairs from sorted low ends alone, without a set. A second axis
-/// is divided into stripes first, so that fewer regions meet that do not overlap on it (Tsitsigkos et al., 2019).
+/// Regions are sorted by their low ends on the first axis, and each is compared with those that begin within
+/// it. Sort-based matching (Raczy, Tan and Yu, 2005) goes through both ends of all regions and keeps the set
+/// of open regions. The forward scan of interval joins (Bouros and Mamoulis, 2017) finds the same pairs from
+/// sorted low ends alone, without a set. A second axis is divided into stripes first, so that fewer regions
+/// meet that do not overlap on it (Tsitsigkos et al., 2019).
 ///
-/// In one dimension all pairs of n regions take O(n log n + pairs), whatever the sizes of regions; in more dimensions many
-/// regions can meet that do not overlap, where sizes or places are very uneven. Choose as first axis the one on which regions
-/// are shortest, compared with the space, and the next one as second.
+/// In one dimension all pairs of n regions take O(n log n + pairs), whatever the sizes of regions; in more
+/// dimensions many regions can meet that do not overlap, where sizes or places are very uneven. Choose as
+/// first axis the one on which regions are shortest, compared with the space, and the next one as second.
 ///
 /// ```
 /// use paceline_interest::{Change, Region, RegionId, RegionMatcher};
@@ -132,8 +135,8 @@ impl<const D: usize> RegionMatcher<D> {
         self.regions[id.role as usize].contains_key(&id.number)
     }
 
-    /// Calls `visit(update, subscription)` once for every overlapping pair: stripe by stripe, and within a stripe in the order
-    /// in which the later region of each pair begins.
+    /// Calls `visit(update, subscription)` once for every overlapping pair: stripe by stripe, and within a
+    /// stripe in the order in which the later region of each pair begins.
     pub fn pairs(&mut self, mut visit: impl FnMut(u32, u32)) {
         let stripes = self.stripe_all();
         let [updates, subscriptions] = &self.striped;
@@ -146,24 +149,25 @@ impl<const D: usize> RegionMatcher<D> {
         }
     }
 
-    /// Replaces the content of `found` by the numbers of the regions of this role that overlap `region`, ascending. `region`
-    /// need not have been inserted. Error: [`Error::Inverted`].
+    /// Replaces the content of `found` by the numbers of the regions of this role that overlap `region`,
+    /// ascending. `region` need not have been inserted. Error: [`Error::Inverted`].
     pub fn overlapping(&mut self, role: Role, region: Region<D>, found: &mut Vec<u32>) -> Result<(), Error> {
         region.check()?;
         self.index_for_query().search(role, &region, found);
         Ok(())
     }
 
-    /// Replaces the content of `found` by the numbers of the regions of the other role that overlap this one, ascending: the
-    /// subscribers of an update region, the publishers of a subscription region. Error: [`Error::Unknown`].
+    /// Replaces the content of `found` by the numbers of the regions of the other role that overlap this one,
+    /// ascending: the subscribers of an update region, the publishers of a subscription region. Error:
+    /// [`Error::Unknown`].
     pub fn partners(&mut self, id: RegionId, found: &mut Vec<u32>) -> Result<(), Error> {
         let region = *self.regions[id.role as usize].get(&id.number).ok_or(Error::Unknown(id))?;
         self.index_for_query().search(id.role.other(), &region, found);
         Ok(())
     }
 
-    /// Moves a region as [`Self::modify`] does, and replaces the content of `changes` by the changes of its matches, ascending
-    /// by number.
+    /// Moves a region as [`Self::modify`] does, and replaces the content of `changes` by the changes of its
+    /// matches, ascending by number.
     pub fn modify_and_compare(
         &mut self,
         id: RegionId,
@@ -229,7 +233,8 @@ impl<const D: usize> RegionMatcher<D> {
 }
 
 impl<const D: usize> Index<D> {
-    /// Replaces the content of `found` by the numbers of the regions of a role that overlap `region`, ascending.
+    /// Replaces the content of `found` by the numbers of the regions of a role that overlap `region`,
+    /// ascending.
     fn search(&self, role: Role, region: &Region<D>, found: &mut Vec<u32>) {
         found.clear();
         let Some(query) = Entry::new(0, *region) else { return };

@@ -1,12 +1,13 @@
 //! Points that are near each other: a disc around each of many points, matched with all points in one pass.
 //!
-//! [`RegionMatcher`](crate::RegionMatcher) works on boxes that are inserted, moved and asked about one by one. Where all points
-//! move in every step and everything in a disc is wanted, it is faster to sort the points into cells anew and to compare
-//! distances while pairs are found. Coordinates are whole ticks on a torus with 2^32 of them on each ring, so that they wrap
-//! around like 32-bit integers.
+//! [`RegionMatcher`](crate::RegionMatcher) works on boxes that are inserted, moved and asked about one by
+//! one. Where all points move in every step and everything in a disc is wanted, it is faster to sort the
+//! points into cells anew and to compare distances while pairs are found. Coordinates are whole ticks on a
+//! torus with 2^32 of them on each ring, so that they wrap around like 32-bit integers.
 //!
-//! Invariants: cells are at least as wide as the radius, so everything within the radius of a point is in its cell or in one of the
-//! eight around it; what is reported, and its order, depends on the points and their order alone.
+//! Invariants: cells are at least as wide as the radius, so everything within the radius of a point is in its
+//! cell or in one of the eight around it; what is reported, and its order, depends on the points and their
+//! order alone.
 
 use crate::Error;
 
@@ -57,10 +58,12 @@ pub struct Nearby {
 }
 
 impl Nearby {
-    /// Sorts points into cells as wide as the radius or wider, of which there are at most 2^22. It takes time in proportion to the
-    /// number of points and of cells, so the window should not be much wider than the radius times the root of the number of points.
+    /// Sorts points into cells as wide as the radius or wider, of which there are at most 2^22. It takes time
+    /// in proportion to the number of points and of cells, so the window should not be much wider than
+    /// the radius times the root of the number of points.
     ///
-    /// Errors: a point is not in the window ([`Error::Outside`]), or the window's width is not allowed ([`Error::Width`]).
+    /// Errors: a point is not in the window ([`Error::Outside`]), or the window's width is not allowed
+    /// ([`Error::Width`]).
     #[inline]
     pub fn new(
         window: Window,
@@ -72,7 +75,8 @@ impl Nearby {
             return Err(Error::Width { width });
         }
         let per_side = (width / u64::from(radius.max(1))).clamp(1, MOST_PER_SIDE);
-        // Rounded up, so that the last place is in the last cell, but for the one cell of a window of 2^32 ticks.
+        // Rounded up, so that the last place is in the last cell, but for the one cell of a window of 2^32
+        // ticks.
         let cell = u32::try_from(width.div_ceil(per_side)).unwrap_or(u32::MAX);
         let (per_side, last) = (per_side as usize, per_side as u32 - 1);
         let mut is_inside = true;
@@ -102,9 +106,10 @@ impl Nearby {
         Ok(Self { radius, per_side, first, sorted })
     }
 
-    /// Calls `found` for every point for which `is_center` holds, with the numbers of all other points in the window that are within
-    /// the radius of it. Points with the number of a center do not count as others. In a window wider than 2^32 ticks less the radius,
-    /// points that are within the radius across its ends may be left out.
+    /// Calls `found` for every point for which `is_center` holds, with the numbers of all other points in the
+    /// window that are within the radius of it. Points with the number of a center do not count as
+    /// others. In a window wider than 2^32 ticks less the radius, points that are within the radius
+    /// across its ends may be left out.
     #[inline]
     pub fn each(&self, is_center: impl Fn(Numbered) -> bool, mut found: impl FnMut(u32, &[u32])) {
         let reach = u64::from(self.radius) * u64::from(self.radius);
@@ -122,7 +127,8 @@ impl Nearby {
                         let start = self.first[around * self.per_side + left] as usize;
                         let end = self.first[around * self.per_side + right] as usize;
                         for other in &self.sorted[start..end] {
-                            // Write first and advance `count` conditionally: a branch on the distance would be unpredictable.
+                            // Write first and advance `count` conditionally: a branch on the distance would
+                            // be unpredictable.
                             near[count] = other.number;
                             let is_near = distance_squared(center.at, other.at) <= reach;
                             count += usize::from(is_near) * usize::from(other.number != center.number);

@@ -6,8 +6,8 @@ use crate::Error;
 
 /// A box of half-open extents, one per axis: `[low, high)` contains `low` but not `high`.
 ///
-/// Extents that only touch do not overlap. A region with an empty extent (`low == high`) overlaps nothing. Coordinates are
-/// integers, as in HLA: a federation normalizes its quantities to them.
+/// Extents that only touch do not overlap. A region with an empty extent (`low == high`) overlaps nothing.
+/// Coordinates are integers, as in HLA: a federation normalizes its quantities to them.
 ///
 /// ```
 /// use paceline_interest::Region;
@@ -30,7 +30,8 @@ impl<const D: usize> Region<D> {
         Self { low, high }
     }
 
-    /// All places within `reach` of `center` on each axis, including those exactly `reach` away; cut off at the ends of `i64`.
+    /// All places within `reach` of `center` on each axis, including those exactly `reach` away; cut off at
+    /// the ends of `i64`.
     pub fn around(center: [i64; D], reach: [i64; D]) -> Self {
         let low = std::array::from_fn(|axis| center[axis].saturating_sub(reach[axis]));
         let high = std::array::from_fn(|axis| center[axis].saturating_add(reach[axis]).saturating_add(1));

@@ -1,7 +1,9 @@
-//! The matcher reports what a comparison of every region with every other one finds, whatever is inserted, moved and removed.
+//! The matcher reports what a comparison of every region with every other one finds, whatever is inserted,
+//! moved and removed.
 //!
-//! There are few different coordinates, so that ends are equal, and extents touch or are empty. A second set of cases has many
-//! regions of very different sizes, so that there are many stripes and blocks, and indexes are both updated and dropped.
+//! There are few different coordinates, so that ends are equal, and extents touch or are empty. A second set
+//! of cases has many regions of very different sizes, so that there are many stripes and blocks, and indexes
+//! are both updated and dropped.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,13 @@
-//! Points within a radius of each other are those of the definition, each found once, in an order that depends on nothing else.
+//! Points within a radius of each other are those of the definition, each found once, in an order that
+//! depends on nothing else.
 
 use std::collections::BTreeMap;
 
 use paceline_interest::{Error, Nearby, Numbered, Window};
 use proptest::prelude::*;
 
-/// A window that the ring's end may cut, with points in it of which many are at its borders and near each other.
+/// A window that the ring's end may cut, with points in it of which many are at its borders and near each
+/// other.
 fn cases() -> impl Strategy<Value = (Window, u32, Vec<Numbered>)> {
     let width = prop_oneof![1_u64..40, Just(1 << 20), Just((1 << 32) - (1 << 28))];
     (any::<[u32; 2]>(), width).prop_flat_map(|(low, width)| {

@@ -24,7 +24,8 @@ pub const LOAD_SLACK: f64 = 0.05;
 /// By how much the load of a federate may exceed the mean after LPs have moved to where their messages go.
 /// More than [`LOAD_SLACK`]: once loads are even, federates must still have room for LPs that come.
 pub const TALK_SLACK: f64 = 0.06;
-/// Groups of LPs that send to each other are moved as one where that saves at least this share of the messages.
+/// Groups of LPs that send to each other are moved as one where that saves at least this share of the
+/// messages.
 const WORTH_GROUPS: f64 = 0.05;
 
 /// Whether LPs move between federates while a run goes on, and why.
@@ -88,8 +89,8 @@ pub fn imbalance(loads: &[u64]) -> f64 {
     if sum == 0 { 1.0 } else { most as f64 * loads.len() as f64 / sum as f64 }
 }
 
-/// How long `threads` threads take for these loads, each run by one thread, the largest first: within a third of the
-/// least possible (Graham, 1969).
+/// How long `threads` threads take for these loads, each run by one thread, the largest first: within a third
+/// of the least possible (Graham, 1969).
 ///
 /// ```
 /// assert_eq!(paceline_kernel::span(&[30, 10, 10, 10], 2), 30);
@@ -106,13 +107,14 @@ pub fn span(loads: &[u64], threads: u32) -> u64 {
     busy.into_iter().map(|std::cmp::Reverse(free)| free).max().unwrap_or(0)
 }
 
-/// A better owner for each LP. `owner[i]` is the federate, of `federates`, that owns LP `i` now, `loads[i]` its load; `edges`
-/// are ascending.
+/// A better owner for each LP. `owner[i]` is the federate, of `federates`, that owns LP `i` now, `loads[i]`
+/// its load; `edges` are ascending.
 ///
-/// For [`Balance::Load`], LPs move from the largest federates to the smallest until the largest is within [`LOAD_SLACK`] of
-/// the mean or no single move helps: the largest LP that fits first, so that few move. For
-/// [`Balance::LoadAndCommunication`], LPs then move to the federate they talk to most, as long as that stays within
-/// [`TALK_SLACK`] of the mean. Where many LPs form groups that no single move brings together, groups move as one.
+/// For [`Balance::Load`], LPs move from the largest federates to the smallest until the largest is within
+/// [`LOAD_SLACK`] of the mean or no single move helps: the largest LP that fits first, so that few move. For
+/// [`Balance::LoadAndCommunication`], LPs then move to the federate they talk to most, as long as that stays
+/// within [`TALK_SLACK`] of the mean. Where many LPs form groups that no single move brings together, groups
+/// move as one.
 ///
 /// ```
 /// use paceline_kernel::{Balance, improve};
@@ -143,8 +145,8 @@ pub fn improve(balance: Balance, owner: &[u32], federates: u32, loads: &[u64], e
     better
 }
 
-/// Owners by groups of LPs that talk among themselves: each group stays where most of it was, as far as loads allow. Nothing
-/// where there are too few groups for the federates.
+/// Owners by groups of LPs that talk among themselves: each group stays where most of it was, as far as loads
+/// allow. Nothing where there are too few groups for the federates.
 fn by_groups(owner: &[u32], federates: u32, loads: &[u64], graph: &Graph) -> Option<Vec<u32>> {
     let (group, groups) = level::groups(loads, graph, federates);
     if groups < federates {

@@ -1,7 +1,8 @@
 //! What an LP sees of the simulation while it handles an event.
 //!
-//! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a [`RuleError`]; the federate then
-//! stops. Sends are gathered in a buffer that the federate owns and reuses: nothing is allocated per event.
+//! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a
+//! [`RuleError`]; the federate then stops. Sends are gathered in a buffer that the federate owns and reuses:
+//! nothing is allocated per event.
 
 mod cancel;
 mod draw;
@@ -37,7 +38,8 @@ pub(crate) struct Mark {
     tape: usize,
 }
 
-/// The LP's handle on the run: its number, the simulated time, its random numbers, and the way to send messages.
+/// The LP's handle on the run: its number, the simulated time, its random numbers, and the way to send
+/// messages.
 #[derive(Debug)]
 pub struct Context<'a, M: Model> {
     model: &'a M,
@@ -113,8 +115,8 @@ impl<'a, M: Model> Context<'a, M> {
         Mark { core, outbox: self.outbox.len(), tape: self.kept() }
     }
 
-    /// Takes back random numbers, messages, words and cancelled events since `mark`, which was made before the event in hand; a rule
-    /// broken since is forgotten. An alarm stays: it only costs a look.
+    /// Takes back random numbers, messages, words and cancelled events since `mark`, which was made before
+    /// the event in hand; a rule broken since is forgotten. An alarm stays: it only costs a look.
     pub(crate) fn go_back(&mut self, mark: &Mark) {
         if let (Some(cause), Some(withdrawn)) = (self.cause, &mut self.withdrawn) {
             withdrawn.take_back(cause);
@@ -213,40 +215,43 @@ impl<'a, M: Model> Context<'a, M> {
         self.rng.get_mut()
     }
 
-    /// The same numbers, where the context is in use already: `cx.send(next, Time::from_secs_f64(cx.draw().exponential(2.0)), Job)`. With
-    /// [`Context::rng`] that does not compile.
+    /// The same numbers, where the context is in use already: `cx.send(next,
+    /// Time::from_secs_f64(cx.draw().exponential(2.0)), Job)`. With [`Context::rng`] that does not
+    /// compile.
     #[inline(always)]
     pub fn draw(&self) -> Draw<'_> {
         Draw::new(&self.rng)
     }
 
-    /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, another LP to which the model
-    /// declares no channel ([`Model::channels`]) or one of a greater lookahead, an LP that does not exist, or a time beyond the
-    /// clock ends the run with a [`RuleError`].
+    /// Sends `event` to `to`, to happen after `delay`. A delay to another LP below the lookahead, another LP
+    /// to which the model declares no channel ([`Model::channels`]) or one of a greater lookahead, an LP
+    /// that does not exist, or a time beyond the clock ends the run with a [`RuleError`].
     #[inline(always)]
     pub fn send(&mut self, to: LpId, delay: Time, event: M::Event) {
         self.dispatch(to, delay, event);
     }
 
-    /// Sends `event` to the LP itself, to happen after `delay`, which may be zero. The id says which event that is, for
-    /// [`Context::cancel`].
+    /// Sends `event` to the LP itself, to happen after `delay`, which may be zero. The id says which event
+    /// that is, for [`Context::cancel`].
     #[inline(always)]
     pub fn schedule(&mut self, delay: Time, event: M::Event) -> EventId {
         self.dispatch(self.lp, delay, event)
     }
 
-    /// Sends `event` to `to`, to happen at `at`. As [`Context::send`]; a time in the past ends the run with a [`RuleError`].
+    /// Sends `event` to `to`, to happen at `at`. As [`Context::send`]; a time in the past ends the run with a
+    /// [`RuleError`].
     pub fn send_at(&mut self, to: LpId, at: Time, event: M::Event) {
         self.dispatch_at(to, at, event);
     }
 
-    /// Sends `event` to the LP itself, to happen at `at`. As [`Context::schedule`]; a time in the past ends the run with a [`RuleError`].
+    /// Sends `event` to the LP itself, to happen at `at`. As [`Context::schedule`]; a time in the past ends
+    /// the run with a [`RuleError`].
     pub fn schedule_at(&mut self, at: Time, event: M::Event) -> EventId {
         self.dispatch_at(self.lp, at, event)
     }
 
-    /// Keeps a word for [`Undo::undo`](crate::Undo::undo): what handling this event overwrites and cannot be computed back. Does nothing in
-    /// runs that do not undo.
+    /// Keeps a word for [`Undo::undo`](crate::Undo::undo): what handling this event overwrites and cannot be
+    /// computed back. Does nothing in runs that do not undo.
     #[inline(always)]
     pub fn keep(&mut self, word: u64) {
         if let Some(tape) = &mut self.tape {

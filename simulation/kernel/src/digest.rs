@@ -1,17 +1,18 @@
 //! The digest of a run: equal digests mean equal results.
 //!
-//! A commutative sum over every committed (LP, event) pair and every final LP state, so that it does not depend on the
-//! order in which federates commit, only on what they commit. Each pair enters as a 64-bit hash of its place in the
-//! total order, its destination and its payload.
+//! A commutative sum over every committed (LP, event) pair and every final LP state, so that it does not
+//! depend on the order in which federates commit, only on what they commit. Each pair enters as a 64-bit hash
+//! of its place in the total order, its destination and its payload.
 //!
-//! On which machines digests are equal: integers, `usize` and `isize` (as 64 bits), floats in [`Bits`], strings, tuples, enums
-//! and lists of such types that are not integers enter the same everywhere. Slices and arrays of integers enter by their
-//! bytes in memory, because `Hash` hands them over so: `u8` the same everywhere, wider ones the same on little-endian
-//! machines, `usize` and `isize` in slices the same on 64-bit little-endian machines. To compare digests with a
-//! big-endian machine, hash the elements of such slices one by one.
+//! On which machines digests are equal: integers, `usize` and `isize` (as 64 bits), floats in [`Bits`],
+//! strings, tuples, enums and lists of such types that are not integers enter the same everywhere. Slices and
+//! arrays of integers enter by their bytes in memory, because `Hash` hands them over so: `u8` the same
+//! everywhere, wider ones the same on little-endian machines, `usize` and `isize` in slices the same on
+//! 64-bit little-endian machines. To compare digests with a big-endian machine, hash the elements of such
+//! slices one by one.
 //!
-//! To change it is to change every result: the digests in `command/tests/program/golden.rs` are pinned anew, and
-//! CHANGELOG.md says so.
+//! To change it is to change every result: the digests in `command/tests/program/golden.rs` are pinned anew,
+//! and CHANGELOG.md says so.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -80,8 +81,9 @@ pub(crate) fn hash_of(value: &impl Hash) -> u64 {
     hasher.0
 }
 
-/// Whether two payloads are one message: equal and of equal hash, so that neither a field that `Hash` leaves out nor one
-/// that `PartialEq` takes lightly (-0.0 == 0.0) confuses them. A payload that is not equal to itself (a NaN) goes by its hash.
+/// Whether two payloads are one message: equal and of equal hash, so that neither a field that `Hash` leaves
+/// out nor one that `PartialEq` takes lightly (-0.0 == 0.0) confuses them. A payload that is not equal to
+/// itself (a NaN) goes by its hash.
 pub(crate) fn same_payload<E: Hash + PartialEq>(one: &E, other: &E) -> bool {
     let unequal_to_itself = |payload: &E| PartialEq::ne(payload, payload);
     (one == other || unequal_to_itself(one) && unequal_to_itself(other)) && hash_of(one) == hash_of(other)
@@ -156,7 +158,8 @@ mod test {
         Full(u16),
     }
 
-    /// Computed by another implementation, out of the definition. They change only with every digest there is.
+    /// Computed by another implementation, out of the definition. They change only with every digest there
+    /// is.
     #[test]
     fn hashes_are_those_of_the_definition() {
         let pairs = [

@@ -1,12 +1,12 @@
 //! Events and the one total order that every protocol keeps.
 //!
-//! The order is (time, depth, source LP, source sequence). Depth is 0 for an event sent with a positive delay and one
-//! more than its parent's for a zero delay, so causes precede effects within an instant. The first three fields of
-//! [`Event`] hold the order packed in 20 bytes: time, then 16 bits of depth above the 80-bit *tie*, which is the source
-//! LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them ([`TieBreak::Random`]).
-//! Invariant: no two events of a run are equal in this order. Under Time Warp a message that is rolled back
-//! and the one that takes its place may share a key for a while: what cancels one compares payloads too
-//! ([`Receipt`](crate::Receipt)).
+//! The order is (time, depth, source LP, source sequence). Depth is 0 for an event sent with a positive delay
+//! and one more than its parent's for a zero delay, so causes precede effects within an instant. The first
+//! three fields of [`Event`] hold the order packed in 20 bytes: time, then 16 bits of depth above the 80-bit
+//! *tie*, which is the source LP (32 bits) and its sequence number (48 bits), or a seeded permutation of them
+//! ([`TieBreak::Random`]). Invariant: no two events of a run are equal in this order. Under Time Warp a
+//! message that is rolled back and the one that takes its place may share a key for a while: what cancels one
+//! compares payloads too ([`Receipt`](crate::Receipt)).
 //!
 //! To change the order, leave (time, depth) in front: by depth causes precede effects, and `queue/bucket.rs`,
 //! `queue/bucket/sort.rs` and `federate/batch/order.rs` sort by time first; the lab's Enhanced Heap
@@ -22,7 +22,8 @@ use crate::panics::{Asked, shown};
 use crate::rng::mix;
 use crate::{LpId, Time};
 
-/// The deepest chain of zero-delay events within one instant; a longer one is a model that never leaves the instant.
+/// The deepest chain of zero-delay events within one instant; a longer one is a model that never leaves the
+/// instant.
 pub const MAX_DEPTH: u16 = u16::MAX;
 
 /// The source of events from outside. No LP has this number: there are at most 2^32 - 1.
@@ -42,7 +43,8 @@ pub enum TieBreak {
     /// By source LP, then by the source's sequence number.
     #[default]
     Fixed,
-    /// By a permutation of (source, sequence) drawn from this seed: unbiased among LPs, and still reproducible.
+    /// By a permutation of (source, sequence) drawn from this seed: unbiased among LPs, and still
+    /// reproducible.
     Random(u64),
 }
 
@@ -69,8 +71,8 @@ impl TieBreak {
     }
 }
 
-/// A four-round Feistel network over 80 bits (Luby and Rackoff, 1988): a keyed permutation, so ties stay distinct.
-/// Four rounds are what the proof asks for a strong permutation.
+/// A four-round Feistel network over 80 bits (Luby and Rackoff, 1988): a keyed permutation, so ties stay
+/// distinct. Four rounds are what the proof asks for a strong permutation.
 // Not inlined: ties are fixed as a rule, and the path of an event is to stay short.
 #[inline(never)]
 const fn feistel((high, low): Tie, seed: u64, backwards: bool) -> Tie {
@@ -215,8 +217,9 @@ impl<E> Event<E> {
         self.key().origin(ties)
     }
 
-    /// Whether both are the same message: of the same place in the total order, for the same LP, and of equal payload. A payload
-    /// that does not equal itself, such as a NaN, is the same as another of that kind with the same hash.
+    /// Whether both are the same message: of the same place in the total order, for the same LP, and of equal
+    /// payload. A payload that does not equal itself, such as a NaN, is the same as another of that kind
+    /// with the same hash.
     pub fn is_same(&self, other: &Self) -> bool
     where
         E: Hash + PartialEq,

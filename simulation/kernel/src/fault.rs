@@ -17,8 +17,8 @@ pub enum RuleErrorKind {
         /// What [`crate::Model::lookahead`] declares.
         lookahead: Time,
     },
-    /// The event was sent to another LP along a channel that [`crate::Model::channels`] does not declare, or below the
-    /// channel's lookahead.
+    /// The event was sent to another LP along a channel that [`crate::Model::channels`] does not declare, or
+    /// below the channel's lookahead.
     #[error("is not covered by the channels the LP declares")]
     Channel,
     /// There is no such LP.
@@ -27,7 +27,8 @@ pub enum RuleErrorKind {
         /// How many LPs there are.
         lps: u32,
     },
-    /// The event was to happen after the end of the clock (2^64 ticks: about 584 years, or 213 days in picoseconds).
+    /// The event was to happen after the end of the clock (2^64 ticks: about 584 years, or 213 days in
+    /// picoseconds).
     #[error("is beyond the end of the clock")]
     BeyondClock,
     /// A chain of zero-delay events within one instant is longer than [`crate::MAX_DEPTH`].

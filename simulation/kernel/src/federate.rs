@@ -1,14 +1,16 @@
 //! A federate: a group of LPs with one event queue, run by a host.
 //!
-//! The host decides how far it is safe to go (the *bound*) and how much to do at a time (the *budget*). It has two gears, which can be mixed:
+//! The host decides how far it is safe to go (the *bound*) and how much to do at a time (the *budget*). It
+//! has two gears, which can be mixed:
 //!
-//! - [`Federate::advance`] works whole LPs inside the bound, at full speed: it takes all events before the bound out of the
-//!   queue at once, sorts them by LP, and runs LP after LP (see [`batch`](self::batch)).
+//! - [`Federate::advance`] works whole LPs inside the bound, at full speed: it takes all events before the
+//!   bound out of the queue at once, sorts them by LP, and runs LP after LP (see [`batch`](self::batch)).
 //! - [`Federate::step`] runs exactly one event, the least in the total order.
 //!
-//! Both keep each LP's events in the total order, and nothing else matters to the result: LPs influence each other only
-//! through messages, and those take at least the lookahead, beyond the bound. Messages to LPs elsewhere go to the host's
-//! [`Outbox`]; those from elsewhere come in through [`Federate::receive`], in any order.
+//! Both keep each LP's events in the total order, and nothing else matters to the result: LPs influence each
+//! other only through messages, and those take at least the lookahead, beyond the bound. Messages to LPs
+//! elsewhere go to the host's [`Outbox`]; those from elsewhere come in through [`Federate::receive`], in any
+//! order.
 //!
 //! Invariant: no event before the bound of an earlier `advance` that ran to its end arrives later.
 
@@ -60,8 +62,8 @@ pub enum Progress {
     Faulty,
 }
 
-/// A group of LPs with one local virtual time. Runs have the bucket queue; what looks into a queue, or compares
-/// queues, brings its own.
+/// A group of LPs with one local virtual time. Runs have the bucket queue; what looks into a queue, or
+/// compares queues, brings its own.
 #[derive(Debug)]
 pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     id: u32,
@@ -144,7 +146,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.id
     }
 
-    /// Local virtual time: no event that is still to be run here happens before it. [`Time::MAX`] without events.
+    /// Local virtual time: no event that is still to be run here happens before it. [`Time::MAX`] without
+    /// events.
     pub fn lvt(&mut self) -> Time {
         self.batch.floor().min(self.queue.least_time())
     }
@@ -191,8 +194,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// Holds whatever its LPs send from now on against `channels`, those of its model: what they exclude is a [`RuleError`]. Costs
-    /// nothing where there are none.
+    /// Holds whatever its LPs send from now on against `channels`, those of its model: what they exclude is a
+    /// [`RuleError`]. Costs nothing where there are none.
     pub fn set_channels(&mut self, channels: Option<Arc<ChannelTable>>) {
         self.rules.set_channels(channels);
     }

@@ -1,7 +1,8 @@
-//! A heap in which each slot has at most one entry, which can be changed and taken out: for times that are planned anew before they
-//! come. A heap without that would soon hold mostly entries that are void.
+//! A heap in which each slot has at most one entry, which can be changed and taken out: for times that are
+//! planned anew before they come. A heap without that would soon hold mostly entries that are void.
 //!
-//! Invariants: `places` says of every slot where its entry is, or [`NOWHERE`]; no entry is less than its parent.
+//! Invariants: `places` says of every slot where its entry is, or [`NOWHERE`]; no entry is less than its
+//! parent.
 
 /// Children of a node: fewer levels than with two, and their comparisons do not wait for each other.
 const CHILDREN: usize = 4;
@@ -129,8 +130,8 @@ impl<T: Slotted> IndexedHeap<T> {
         self.put(place, entry);
     }
 
-    /// The least of the children of `place`, and where it is. It is kept by value: by reference, both sides of each comparison come
-    /// from memory.
+    /// The least of the children of `place`, and where it is. It is kept by value: by reference, both sides
+    /// of each comparison come from memory.
     fn least_child(&self, place: usize) -> Option<(usize, T)> {
         let first = place * CHILDREN + 1;
         let children = self.heap.get(first..(first + CHILDREN).min(self.heap.len()))?;

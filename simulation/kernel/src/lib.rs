@@ -1,9 +1,9 @@
-//! The pure core of Paceline: simulated time, the total order of events, event queues, federates and the protocols that
-//! keep them in step.
+//! The pure core of Paceline: simulated time, the total order of events, event queues, federates and the
+//! protocols that keep them in step.
 //!
-//! Nothing in here uses a thread, a clock, a socket or a file: time and messages come in, messages and decisions go out,
-//! and the same inputs always give the same outputs. Hosts drive it: `engine` with threads, `machine` in
-//! simulated guests, tests in any interleaving.
+//! Nothing in here uses a thread, a clock, a socket or a file: time and messages come in, messages and
+//! decisions go out, and the same inputs always give the same outputs. Hosts drive it: `engine` with threads,
+//! `machine` in simulated guests, tests in any interleaving.
 
 #![forbid(unsafe_code)]
 

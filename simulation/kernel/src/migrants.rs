@@ -1,8 +1,8 @@
 //! LPs on their way to another process, with the events that wait for them.
 //!
-//! Where LPs are dealt anew, each process divides its part of the run by the process that each LP goes to ([`Part::divide`]); those that
-//! stay are migrants to the process itself. What a process then has of all of them it deals to its federates ([`Migrants::deal`]).
-//! What was committed does not travel.
+//! Where LPs are dealt anew, each process divides its part of the run by the process that each LP goes to
+//! ([`Part::divide`]); those that stay are migrants to the process itself. What a process then has of all of
+//! them it deals to its federates ([`Migrants::deal`]). What was committed does not travel.
 //!
 //! Invariants: LPs are in the order of their numbers; every event is for one of them.
 
@@ -30,8 +30,8 @@ impl<M: Model> Default for Migrants<M> {
 }
 
 impl<M: Model> Part<M> {
-    /// Divides a part of `before` by the process that each LP has in the partition `next`: `processes[i]`, below `count`, has federate `i`
-    /// in both. Gives the migrants by process, and what was committed.
+    /// Divides a part of `before` by the process that each LP has in the partition `next`: `processes[i]`,
+    /// below `count`, has federate `i` in both. Gives the migrants by process, and what was committed.
     pub fn divide(
         self,
         before: &Partition,
@@ -59,8 +59,8 @@ impl<M: Model> Part<M> {
 }
 
 impl<M: Model> Migrants<M> {
-    /// Whether they are those that go from the process `from` to the process `to` where `next` follows on `before`: always, unless they
-    /// were read from somewhere. `processes[i]` has federate `i` in both.
+    /// Whether they are those that go from the process `from` to the process `to` where `next` follows on
+    /// `before`: always, unless they were read from somewhere. `processes[i]` has federate `i` in both.
     pub fn fits(&self, before: &Partition, next: &Partition, processes: &[u32], from: u32, to: u32) -> bool {
         let has = |partition: &Partition, lp, rank| processes[partition.place(lp).0 as usize] == rank;
         let goes = |lp: &LpId| has(before, *lp, from) && has(next, *lp, to);
@@ -70,7 +70,8 @@ impl<M: Model> Migrants<M> {
             && self.pending.all_are(|lp| lp.0 < before.lps() && goes(&lp))
     }
 
-    /// The federates of `partition` of which these are all LPs of those that the process `owns`; the others are absent.
+    /// The federates of `partition` of which these are all LPs of those that the process `owns`; the others
+    /// are absent.
     pub fn deal<Q: EventQueue<M::Event>>(
         all: Vec<Self>,
         model: &M,

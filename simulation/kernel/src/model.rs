@@ -36,8 +36,8 @@ impl Debug for LpId {
 pub enum Channels {
     /// To any LP, with the model's [`Model::lookahead`].
     All,
-    /// Only to these LPs, each with a lookahead of its own, none below the model's. Self-messages, and messages sent by
-    /// [`Model::init`], need no channel.
+    /// Only to these LPs, each with a lookahead of its own, none below the model's. Self-messages, and
+    /// messages sent by [`Model::init`], need no channel.
     Only(Vec<(LpId, Time)>),
 }
 
@@ -46,8 +46,9 @@ pub type UndoFn<M> = fn(&M, &mut <M as Model>::State, &<M as Model>::Event, &mut
 
 /// A simulation model: parameters that are shared and immutable, and the behaviour of its LPs.
 ///
-/// What `init` and `handle` do may depend on nothing but their arguments: no clock, no global, no thread. Then every
-/// protocol, partition and number of threads gives the same result, which the digest of the run proves.
+/// What `init` and `handle` do may depend on nothing but their arguments: no clock, no global, no thread.
+/// Then every protocol, partition and number of threads gives the same result, which the digest of the run
+/// proves.
 ///
 /// ```
 /// use paceline_kernel::{Context, LpId, Model, Time};
@@ -80,30 +81,34 @@ pub type UndoFn<M> = fn(&M, &mut <M as Model>::State, &<M as Model>::Event, &mut
 /// }
 /// ```
 pub trait Model: Send + Sync + Sized {
-    /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`]. `Clone` saves it during optimistic
-    /// runs: a clone must share nothing that changes. `Debug` shows it in error messages.
+    /// What an LP remembers. `Hash` feeds the digest; wrap floats in [`crate::Bits`]. `Clone` saves it during
+    /// optimistic runs: a clone must share nothing that changes. `Debug` shows it in error messages.
     type State: Clone + Send + Hash + Debug;
-    /// A message from an LP to another or to itself. `Hash` feeds the digest. Optimistic runs cancel and confirm messages by
-    /// `PartialEq` and `Hash` together, so that one of the two must see every field; derive both.
+    /// A message from an LP to another or to itself. `Hash` feeds the digest. Optimistic runs cancel and
+    /// confirm messages by `PartialEq` and `Hash` together, so that one of the two must see every field;
+    /// derive both.
     type Event: Clone + Send + Hash + PartialEq + Debug;
     /// What the run leaves behind besides statistics; `()` where nothing. A federate has one value, written
     /// at commit. A run gives a list of them, as many as it had federates, and so many more each time that
     /// LPs were dealt anew: whoever reads the list joins them.
     type Output: Default + Send;
 
-    /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements [`Undo`].
+    /// How events are taken back without copies of states: `Some(Self::undo)` for a model that implements
+    /// [`Undo`].
     const UNDO: Option<UndoFn<Self>> = None;
 
     /// Whether LPs cancel events ([`Context::cancel`]). Models that do not pay nothing for those that do.
     const CANCELS: bool = false;
 
-    /// Whether [`Model::commit_state`] is to be called. It costs memory where a run goes ahead optimistically: a copy of the state for
-    /// every event that is not final yet, however states are saved. Models that do without pay nothing.
+    /// Whether [`Model::commit_state`] is to be called. It costs memory where a run goes ahead
+    /// optimistically: a copy of the state for every event that is not final yet, however states are
+    /// saved. Models that do without pay nothing.
     const COMMITS_STATE: bool = false;
 
-    /// The model's parameters as a text, such as `format!("{self:?}")`: a checkpoint of a run is refused by a model with
-    /// others. Even without it a checkpoint is refused where LPs start in other states, or do something else in the first
-    /// events ([`Origin`](crate::Origin)); a parameter that matters only later is to be in here.
+    /// The model's parameters as a text, such as `format!("{self:?}")`: a checkpoint of a run is refused by a
+    /// model with others. Even without it a checkpoint is refused where LPs start in other states, or do
+    /// something else in the first events ([`Origin`](crate::Origin)); a parameter that matters only
+    /// later is to be in here.
     fn parameters(&self) -> String {
         String::new()
     }
@@ -111,8 +116,9 @@ pub trait Model: Send + Sync + Sized {
     /// The number of LPs.
     fn lps(&self) -> u32;
 
-    /// The least delay of any message from one LP to another. Messages to oneself and messages sent by [`Model::init`]
-    /// may take any time from zero up. A model with zero lookahead can be run sequentially or optimistically only.
+    /// The least delay of any message from one LP to another. Messages to oneself and messages sent by
+    /// [`Model::init`] may take any time from zero up. A model with zero lookahead can be run
+    /// sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
     /// The LPs that `lp` sends to, for the whole run: this is asked several times and must always answer the
@@ -135,33 +141,35 @@ pub trait Model: Send + Sync + Sized {
     /// The state of `lp` at time zero, and its first events.
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Self::State;
 
-    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a [`EventError`](crate::EventError)
-    /// that names the LP, the time and the event, as a broken rule does.
+    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a
+    /// [`EventError`](crate::EventError) that names the LP, the time and the event, as a broken rule
+    /// does.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
 
-    /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that could be rolled
-    /// back (`Some(false)`), or leaves that to the settings of the run (`None`).
+    /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that
+    /// could be rolled back (`Some(false)`), or leaves that to the settings of the run (`None`).
     fn optimistic(&self, lp: LpId) -> Option<bool> {
         let _ = lp;
         None
     }
 
-    /// The memory that a copy of `state` takes, in bytes, for the memory budget of optimistic runs. Override it where a
-    /// state owns heap memory.
+    /// The memory that a copy of `state` takes, in bytes, for the memory budget of optimistic runs. Override
+    /// it where a state owns heap memory.
     fn state_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         size_of::<Self::State>()
     }
 
-    /// `event`, handled by `lp` at `at`, has become irrevocable: the place for output. Called once for every event, in
-    /// each LP's order, but in no order among LPs.
+    /// `event`, handled by `lp` at `at`, has become irrevocable: the place for output. Called once for every
+    /// event, in each LP's order, but in no order among LPs.
     fn commit(&self, lp: LpId, at: Time, event: &Self::Event, output: &mut Self::Output) {
         let _ = (lp, at, event, output);
     }
 
-    /// The same, and `state` is that of `lp` right after the event: for what cannot be told from the event alone, such as the length
-    /// of a queue over time. Called right after [`Model::commit`] for the same event, in models that say so with
-    /// [`Model::COMMITS_STATE`]; not for events of LPs that are run outside by something else than the model.
+    /// The same, and `state` is that of `lp` right after the event: for what cannot be told from the event
+    /// alone, such as the length of a queue over time. Called right after [`Model::commit`] for the same
+    /// event, in models that say so with [`Model::COMMITS_STATE`]; not for events of LPs that are run
+    /// outside by something else than the model.
     ///
     /// ```
     /// use paceline_kernel::{Context, LpId, Model, Time};
@@ -233,9 +241,10 @@ pub trait Model: Send + Sync + Sized {
         let _ = (lp, at, event, output);
     }
 
-    /// Whether `lp` can be in `state`: asked of states that were read from a checkpoint, before anything else is done with them.
-    /// A checkpoint may have been damaged in a way that no checksum shows; a model that uses a number of its state as an index
-    /// checks it here, so that such a checkpoint is refused instead of ending the run with a panic.
+    /// Whether `lp` can be in `state`: asked of states that were read from a checkpoint, before anything else
+    /// is done with them. A checkpoint may have been damaged in a way that no checksum shows; a model
+    /// that uses a number of its state as an index checks it here, so that such a checkpoint is refused
+    /// instead of ending the run with a panic.
     fn admits_state(&self, lp: LpId, state: &Self::State) -> bool {
         let _ = (lp, state);
         true
@@ -258,9 +267,10 @@ pub trait Model: Send + Sync + Sized {
 ///
 /// [`Model::UNDO`] says to the engine that there is one. See [`Context::keep`] for an example.
 pub trait Undo: Model {
-    /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random numbers, messages and what
-    /// was cancelled are taken back by the kernel. What `handle` overwrote it must have given to [`Context::keep`]; `kept` gives it back,
-    /// the last word first. It also says which LP that was and when ([`Kept::lp`], [`Kept::now`]), and draws the same random numbers
+    /// Takes back what [`handle`](Model::handle) did to `state`. Events are undone latest first. Random
+    /// numbers, messages and what was cancelled are taken back by the kernel. What `handle` overwrote it
+    /// must have given to [`Context::keep`]; `kept` gives it back, the last word first. It also says
+    /// which LP that was and when ([`Kept::lp`], [`Kept::now`]), and draws the same random numbers
     /// again ([`Kept::rng`]).
     fn undo(&self, state: &mut Self::State, event: &Self::Event, kept: &mut Kept<'_>);
 }

@@ -1,11 +1,13 @@
-//! Where a run comes from: what tells a run of one model, with its parameters and its seed, from all others. Checkpoints hold it, so that
-//! no run goes on as another.
+//! Where a run comes from: what tells a run of one model, with its parameters and its seed, from all others.
+//! Checkpoints hold it, so that no run goes on as another.
 //!
-//! Most of it the model is not asked for: it is tried. Every LP is initialized, and the first events of the run are handled
-//! once more, in the total order and apart from any run; nothing is committed. What the model's parameters change in there
-//! changes a digest. Whatever they change later only the model itself can tell ([`Model::parameters`]).
+//! Most of it the model is not asked for: it is tried. Every LP is initialized, and the first events of the
+//! run are handled once more, in the total order and apart from any run; nothing is committed. What the
+//! model's parameters change in there changes a digest. Whatever they change later only the model itself can
+//! tell ([`Model::parameters`]).
 //!
-//! Invariant: the same model, seed and order of ties, asked for as many events before the same time, give the same origin.
+//! Invariant: the same model, seed and order of ties, asked for as many events before the same time, give the
+//! same origin.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -42,8 +44,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a run of `model` with this seed and this order of ties, which has come to `until`: up to 1024 events
-    /// before that are tried.
+    /// The origin of a run of `model` with this seed and this order of ties, which has come to `until`: up to
+    /// 1024 events before that are tried.
     pub fn of<M: Model>(model: &M, seed: u64, ties: TieBreak, until: Time) -> Self {
         let rules = Rules::new(seed, ties, model.lookahead(), model.lps());
         let (starts, first) = start(model, &rules);
@@ -72,7 +74,8 @@ impl Origin {
         (self.seed, self.ties)
     }
 
-    /// What tells a run of `model` from this one, if it had the same seed and order of ties: nothing if it is the same.
+    /// What tells a run of `model` from this one, if it had the same seed and order of ties: nothing if it is
+    /// the same.
     ///
     /// ```
     /// use paceline_kernel::{Context, LpId, Model, Origin, TieBreak, Time};
@@ -209,7 +212,8 @@ fn name_of<M>() -> String {
     if Time::UNIT == "ns" { name } else { format!("{name}, in {}", Time::UNIT) }
 }
 
-/// The name of a type without the modules that it and its arguments are in: a program may have them elsewhere.
+/// The name of a type without the modules that it and its arguments are in: a program may have them
+/// elsewhere.
 fn short_name(name: &str) -> String {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let (mut short, mut rest) = (String::new(), name);

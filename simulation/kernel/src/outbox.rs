@@ -1,14 +1,15 @@
 //! Messages on their way out of a federate, by destination federate.
 //!
-//! It belongs to the host, so that one worker can gather the messages of all federates it runs and hand them over at once.
-//! Under Time Warp messages may be taken back: anti-messages travel with the messages, in the order in which both were sent.
-//! Otherwise a message and the one that takes its place, with the same key, could both be handled before the
-//! anti-message of the first comes.
+//! It belongs to the host, so that one worker can gather the messages of all federates it runs and hand them
+//! over at once. Under Time Warp messages may be taken back: anti-messages travel with the messages, in the
+//! order in which both were sent. Otherwise a message and the one that takes its place, with the same key,
+//! could both be handled before the anti-message of the first comes.
 
 use crate::{Event, Time};
 
-/// What identifies a message that was sent: its place in the total order, its destination, and a copy of its payload.
-/// The payload distinguishes it from another message at the same place that its cause, handled again, may have sent.
+/// What identifies a message that was sent: its place in the total order, its destination, and a copy of its
+/// payload. The payload distinguishes it from another message at the same place that its cause, handled
+/// again, may have sent.
 pub type Receipt<E> = Event<E>;
 
 /// Messages and anti-messages to one federate.
@@ -69,8 +70,8 @@ pub struct Outbox<E> {
     lists: Vec<Mail<E>>,
     /// By destination: the least time in its list; [`Time::MAX`] without anything.
     least: Vec<Time>,
-    /// The destinations that have had something since the last flush, so that a flush does not look at all of
-    /// them.
+    /// The destinations that have had something since the last flush, so that a flush does not look at all
+    /// of them.
     filled: Vec<u32>,
 }
 
@@ -136,8 +137,8 @@ impl<E> Outbox<E> {
         std::mem::replace(&mut self.lists[federate as usize].events, spare)
     }
 
-    /// Gives out (federate, its events, the least time among them) for each destination; the events left in a list are
-    /// dropped, its memory is kept.
+    /// Gives out (federate, its events, the least time among them) for each destination; the events left in a
+    /// list are dropped, its memory is kept.
     pub fn flush(&mut self, mut send: impl FnMut(u32, &mut Vec<Event<E>>, Time)) {
         self.flush_mail(|federate, mail, least| {
             assert!(mail.antis.is_empty(), "anti-messages are only sent to those who know them");
@@ -145,7 +146,8 @@ impl<E> Outbox<E> {
         });
     }
 
-    /// Gives out (federate, its mail, the least time in it) for each destination; what is left of it is dropped.
+    /// Gives out (federate, its mail, the least time in it) for each destination; what is left of it is
+    /// dropped.
     pub fn flush_mail(&mut self, mut send: impl FnMut(u32, &mut Mail<E>, Time)) {
         for federate in self.filled.drain(..) {
             let least = std::mem::replace(&mut self.least[federate as usize], Time::MAX);

@@ -1,7 +1,8 @@
 //! Lists of what models leave behind, as they are read from files and from other processes.
 //!
-//! A list of values that take no bytes, such as `()`, says only how long it is: a damaged length would be counted up one by one, for
-//! years. Invariant: reading a list takes a time that what was written, or [`MOST`], bounds.
+//! A list of values that take no bytes, such as `()`, says only how long it is: a damaged length would be
+//! counted up one by one, for years. Invariant: reading a list takes a time that what was written, or
+//! [`MOST`], bounds.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,9 +28,10 @@ const MOST: usize = 1 << 28;
 pub struct Outputs<O>(#[serde(deserialize_with = "read")] pub Vec<O>);
 
 impl<O> Outputs<O> {
-    /// The outputs of all processes in the order in which they were left behind: those of each time that LPs were dealt together, in the order
-    /// of processes. `of` gives for each process how many federates it has, and its outputs: so many for each of these times. The first one
-    /// may have others before, of all processes.
+    /// The outputs of all processes in the order in which they were left behind: those of each time that LPs
+    /// were dealt together, in the order of processes. `of` gives for each process how many federates it
+    /// has, and its outputs: so many for each of these times. The first one may have others before, of
+    /// all processes.
     ///
     /// ```
     /// use paceline_kernel::Outputs;

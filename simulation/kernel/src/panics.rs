@@ -1,9 +1,10 @@
 //! Panics of a model: told once, with the place in the source and what the model was asked for.
 //!
-//! Rust tells the place of a panic only to its hook, and the hook prints it at once. Under Time Warp the event may yet be rolled back, and
-//! elsewhere the error that ends the run says it again. So a program's hook may leave the place here ([`note_panic`]), for whoever catches
-//! the panic on the same thread ([`catch`]). On the path of an event there is only a value that is dropped if a panic passes by
-//! ([`Asking`]); that costs nothing as long as none does.
+//! Rust tells the place of a panic only to its hook, and the hook prints it at once. Under Time Warp the
+//! event may yet be rolled back, and elsewhere the error that ends the run says it again. So a program's hook
+//! may leave the place here ([`note_panic`]), for whoever catches the panic on the same thread ([`catch`]).
+//! On the path of an event there is only a value that is dropped if a panic passes by ([`Asking`]); that
+//! costs nothing as long as none does.
 //!
 //! Invariant: what is noted belongs to the latest panic of the thread, and is taken by whoever catches it.
 
@@ -67,7 +68,8 @@ pub(crate) enum Asked {
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{}", self.text())]
 pub struct PanicError {
-    /// What it was asked for, such as "`init` of LP 3"; none where it is not known whether that was the model.
+    /// What it was asked for, such as "`init` of LP 3"; none where it is not known whether that was the
+    /// model.
     pub asked: Option<String>,
     /// What it said, and where.
     pub note: PanicNote,
@@ -118,7 +120,8 @@ impl Caught {
     }
 }
 
-/// For hooks of panics: notes where this one is, for who catches it. Says whether anybody will; if not, the hook has to tell it.
+/// For hooks of panics: notes where this one is, for who catches it. Says whether anybody will; if not, the
+/// hook has to tell it.
 pub fn note_panic(info: &PanicHookInfo<'_>, backtrace: Option<String>) -> bool {
     let is_caught = CATCHERS.get() > 0;
     if is_caught {

@@ -1,9 +1,11 @@
 //! The part of a run that one of several processes has: some federates of the partition, each whole.
 //!
-//! A federate whose LPs are in another process is *absent* here: it keeps its number and its place in the list, and has no LPs and no
-//! events. Parts of all processes make a [`World`], and a world can be dealt out in parts again.
+//! A federate whose LPs are in another process is *absent* here: it keeps its number and its place in the
+//! list, and has no LPs and no events. Parts of all processes make a [`World`], and a world can be dealt out
+//! in parts again.
 //!
-//! Invariants: every federate is present in exactly one process; what was committed is in the [`Past`] of one process.
+//! Invariants: every federate is present in exactly one process; what was committed is in the [`Past`] of one
+//! process.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +29,8 @@ pub struct Part<M: Model> {
 }
 
 impl<M: Model> Part<M> {
-    /// Takes apart those of `federates` that are present, of which there is at least one LP each. `past` is what this process had
-    /// committed before they were dealt.
+    /// Takes apart those of `federates` that are present, of which there is at least one LP each. `past` is
+    /// what this process had committed before they were dealt.
     pub fn gather<Q: EventQueue<M::Event>>(
         federates: Vec<Federate<M, Q>>,
         mut past: Past<M::Output>,
@@ -55,7 +57,8 @@ impl<M: Model> Part<M> {
         self.pending.events.iter()
     }
 
-    /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read from somewhere.
+    /// Whether it is what a process has that `owns` some federates of `partition`: always, unless it was read
+    /// from somewhere.
     pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
         let mut seen = vec![false; partition.federates() as usize];
         let is_right = |(id, lps): &(u32, Vec<Lp<M::State>>)| {
@@ -92,8 +95,8 @@ impl<M: Model> Part<M> {
 }
 
 impl<M: Model> World<M> {
-    /// Joins the parts of all processes. None if they are not those of `partition`: a federate is missing, has other LPs, or is there
-    /// twice.
+    /// Joins the parts of all processes. None if they are not those of `partition`: a federate is missing,
+    /// has other LPs, or is there twice.
     pub fn join(parts: Vec<Part<M>>, partition: &Partition) -> Option<Self> {
         let count = partition.federates() as usize;
         let mut lists: Vec<Option<Vec<Lp<M::State>>>> = (0..count).map(|_| None).collect();
@@ -119,7 +122,8 @@ impl<M: Model> World<M> {
 }
 
 impl<O> Past<O> {
-    /// Adds what another process has committed, but for its outputs, whose order depends on those of all ([`Outputs::in_order`]).
+    /// Adds what another process has committed, but for its outputs, whose order depends on those of all
+    /// ([`Outputs::in_order`]).
     fn join(&mut self, other: Self) {
         self.digest.join(other.digest);
         self.events += other.events;
@@ -135,8 +139,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         Self::with_members(model, settings, id, &[], Vec::new(), Q::with_window(settings.window))
     }
 
-    /// All federates of `partition`, those present here with the messages that LPs of any process send at the start delivered. Every
-    /// LP is initialized, so that no message has to travel; absent federates are forgotten one after the other.
+    /// All federates of `partition`, those present here with the messages that LPs of any process send at the
+    /// start delivered. Every LP is initialized, so that no message has to travel; absent federates are
+    /// forgotten one after the other.
     pub fn build_part(
         model: &M,
         partition: &Partition,

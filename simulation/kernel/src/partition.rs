@@ -1,7 +1,8 @@
 //! Which federate owns which LP.
 //!
-//! Invariant: every LP belongs to exactly one federate, every federate has at least one LP, and within a federate LPs
-//! keep the order of their numbers. The partition changes where an LP runs, never what it computes.
+//! Invariant: every LP belongs to exactly one federate, every federate has at least one LP, and within a
+//! federate LPs keep the order of their numbers. The partition changes where an LP runs, never what it
+//! computes.
 
 use std::cmp::Ordering;
 
@@ -88,8 +89,8 @@ impl Partition {
         Self { federates: used.len().max(1) as u32, lps, layout: Layout::Table { owner: owners, local } }
     }
 
-    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more. Merged runs are runs,
-    /// whose borders may differ.
+    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more.
+    /// Merged runs are runs, whose borders may differ.
     ///
     /// ```
     /// use paceline_kernel::Partition;

@@ -1,18 +1,20 @@
-//! How far a federate may go, as state machines without threads: the conservative protocols, and GVT for the optimistic one.
+//! How far a federate may go, as state machines without threads: the conservative protocols, and GVT for the
+//! optimistic one.
 //!
 //! - *Sequential* needs no protocol: one federate, [`crate::Federate::step_on`] up to the horizon.
-//! - *Time step* and *synchronous window* ([`Windows`]): all federates run up to a common bound, then a barrier.
-//! - *Windows by distance* ([`DistanceWindows`]): a barrier too, but each federate has a bound of its own, as far off as the
-//!   channels between federates allow (Lubachevsky, 1989).
-//! - *Null messages* ([`Links`]): each federate has a bound of its own, the least promise of those who
-//!   may send to it (Chandy and Misra, 1979; Bryant, 1977).
-//! - *Time Warp* ([`Gvt`], [`MovingWindow`]): all federates may run ahead ([`crate::Warp`]), as far as it pays; everything
-//!   before global virtual time is final.
+//! - *Time step* and *synchronous window* ([`Windows`]): all federates run up to a common bound, then a
+//!   barrier.
+//! - *Windows by distance* ([`DistanceWindows`]): a barrier too, but each federate has a bound of its own, as
+//!   far off as the channels between federates allow (Lubachevsky, 1989).
+//! - *Null messages* ([`Links`]): each federate has a bound of its own, the least promise of those who may
+//!   send to it (Chandy and Misra, 1979; Bryant, 1977).
+//! - *Time Warp* ([`Gvt`], [`MovingWindow`]): all federates may run ahead ([`crate::Warp`]), as far as it
+//!   pays; everything before global virtual time is final.
 //!
 //! All rest on one fact: an event at `t` cannot cause an event at another LP before `t` + lookahead.
 //!
-//! To add a protocol, write its state machine here, name it in `Protocol` of the engine (`kinds.rs`), drive it as
-//! `windowed.rs` does, and choose it in `leg.rs`.
+//! To add a protocol, write its state machine here, name it in `Protocol` of the engine (`kinds.rs`), drive
+//! it as `windowed.rs` does, and choose it in `leg.rs`.
 
 mod channels;
 mod distances;

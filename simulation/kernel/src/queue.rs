@@ -1,9 +1,9 @@
 //! Event queues behind one trait.
 //!
-//! [`BucketQueue`] is the queue of every run: it gives out whole windows at the cost of an append and a read per
-//! event. [`Heap`] is the readable reference and the oracle of the tests. Both give the same events in the same total
-//! order; they differ in cost only. A host may give a federate another queue, for example one that records what goes
-//! through it.
+//! [`BucketQueue`] is the queue of every run: it gives out whole windows at the cost of an append and a read
+//! per event. [`Heap`] is the readable reference and the oracle of the tests. Both give the same events in
+//! the same total order; they differ in cost only. A host may give a federate another queue, for example one
+//! that records what goes through it.
 
 mod bucket;
 mod chunks;
@@ -25,7 +25,8 @@ use crate::{Event, Time};
 /// assert!(queue.pop(Time::MAX).is_none());
 /// ```
 pub trait EventQueue<E>: Send {
-    /// An empty queue for a federate whose windows are about `window` wide ([`Time::ZERO`] where there are none).
+    /// An empty queue for a federate whose windows are about `window` wide ([`Time::ZERO`] where there are
+    /// none).
     fn with_window(window: Time) -> Self;
 
     /// Takes in an event. Any time is allowed, also before events already given out: rollbacks and hosts that

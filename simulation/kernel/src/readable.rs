@@ -6,7 +6,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Writes what `error` says, and, each in a line of its own, what its sources say that it has not said itself.
+/// Writes what `error` says, and, each in a line of its own, what its sources say that it has not said
+/// itself.
 ///
 /// ```
 /// use std::fmt;

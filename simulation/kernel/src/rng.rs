@@ -1,11 +1,13 @@
 //! Random numbers that belong to one LP, count their draws and therefore run backwards as well as forwards.
 //!
-//! A draw is a pure function of (seed, LP, number of the draw): the mixing function of wyhash (Wang Yi, 2019, in its form since 2020), two
-//! 64 x 64 -> 128 bit multiplications. Streams of different LPs do not depend on each other, and nothing depends on
-//! which thread or federate runs the LP. To undo `n` draws is to subtract `n` from the counter.
+//! A draw is a pure function of (seed, LP, number of the draw): the mixing function of wyhash (Wang Yi, 2019,
+//! in its form since 2020), two 64 x 64 -> 128 bit multiplications. Streams of different LPs do not depend on
+//! each other, and nothing depends on which thread or federate runs the LP. To undo `n` draws is to subtract
+//! `n` from the counter.
 //!
-//! `rand_core`'s traits are implemented on it, so that distributions of other crates can be drawn from it. Those here take
-//! their logarithms from `libm`, which computes the same bits on every machine; whether others do is theirs to say.
+//! `rand_core`'s traits are implemented on it, so that distributions of other crates can be drawn from it.
+//! Those here take their logarithms from `libm`, which computes the same bits on every machine; whether
+//! others do is theirs to say.
 
 mod variates;
 
@@ -101,7 +103,8 @@ impl Rng {
     }
 }
 
-/// Through it, `rand_core::Rng` (once called `RngCore`). Every call takes one draw, `fill_bytes` one for each 8 bytes begun.
+/// Through it, `rand_core::Rng` (once called `RngCore`). Every call takes one draw, `fill_bytes` one for each
+/// 8 bytes begun.
 impl TryRng for Rng {
     type Error = Infallible;
 

@@ -1,6 +1,7 @@
 //! Comparing what `Debug` shows of two values.
 //!
-//! Invariant: the order of lines does not count, because a hash map shows its entries in another order every time.
+//! Invariant: the order of lines does not count, because a hash map shows its entries in another order every
+//! time.
 
 /// Whether two texts have the same lines, as often and in any order.
 ///

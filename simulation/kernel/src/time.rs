@@ -1,9 +1,10 @@
-//! Simulated time: an integer count of ticks. A tick is a nanosecond, or, with the feature `picoseconds`, a picosecond: the unit is one for
-//! all that is built together, and so for a whole run and for all its processes.
+//! Simulated time: an integer count of ticks. A tick is a nanosecond, or, with the feature `picoseconds`, a
+//! picosecond: the unit is one for all that is built together, and so for a whole run and for all its
+//! processes.
 //!
-//! Invariant: no floating-point number ever decides an order. Floats enter only through [`Time::from_secs_f64`] and
-//! [`Time::try_from_secs_f64`], which round once and take no number that is not a length of time, and leave only through
-//! [`Time::as_secs_f64`], for people to read.
+//! Invariant: no floating-point number ever decides an order. Floats enter only through
+//! [`Time::from_secs_f64`] and [`Time::try_from_secs_f64`], which round once and take no number that is not a
+//! length of time, and leave only through [`Time::as_secs_f64`], for people to read.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -11,8 +12,9 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A point in simulated time, or a span of it, in ticks since the start of the simulation. A tick is a nanosecond; with the feature
-/// `picoseconds` it is a picosecond, and the clock ends after 213 days instead of 584 years.
+/// A point in simulated time, or a span of it, in ticks since the start of the simulation. A tick is a
+/// nanosecond; with the feature `picoseconds` it is a picosecond, and the clock ends after 213 days instead
+/// of 584 years.
 ///
 /// ```
 /// use paceline_kernel::Time;
@@ -79,10 +81,11 @@ impl Time {
         Self(n.saturating_mul(Self::TICKS_PER_SECOND))
     }
 
-    /// `s` seconds, rounded to the nearest tick; [`Time::MAX`] where that is beyond the clock, as infinity is.
+    /// `s` seconds, rounded to the nearest tick; [`Time::MAX`] where that is beyond the clock, as infinity
+    /// is.
     ///
-    /// Panics where `s` is negative or not a number, and names it: a model that computes such a delay has made a mistake.
-    /// A number that comes from outside the program is for [`Time::try_from_secs_f64`].
+    /// Panics where `s` is negative or not a number, and names it: a model that computes such a delay has
+    /// made a mistake. A number that comes from outside the program is for [`Time::try_from_secs_f64`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");

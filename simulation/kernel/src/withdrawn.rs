@@ -1,10 +1,12 @@
-//! Events that their own LP has cancelled: they stay in the queue until they come up in their order, and are passed over then.
+//! Events that their own LP has cancelled: they stay in the queue until they come up in their order, and are
+//! passed over then.
 //!
-//! Taking an event out of the middle of a queue would make every queue slower, and none has to know of this. Each LP has a set
-//! of the events that it has cancelled. The sets of a federate are in a table beside its LPs, so that those of models that do not cancel
-//! are no larger for it. With each event the set holds its *cause*, the event in which it was cancelled. So a rollback needs no copy of
-//! the set: what was cancelled from there on goes out of it, and what was passed over from there on, and was cancelled before, comes
-//! back into it.
+//! Taking an event out of the middle of a queue would make every queue slower, and none has to know of this.
+//! Each LP has a set of the events that it has cancelled. The sets of a federate are in a table beside its
+//! LPs, so that those of models that do not cancel are no larger for it. With each event the set holds its
+//! *cause*, the event in which it was cancelled. So a rollback needs no copy of the set: what was cancelled
+//! from there on goes out of it, and what was passed over from there on, and was cancelled before, comes back
+//! into it.
 //!
 //! Invariant: everything in a set is pending to the LP, and comes after its cause.
 
@@ -14,9 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Key, LpId, Model, Time};
 
-/// Which event it is that an LP has scheduled for itself: what [`Context::schedule`](crate::Context::schedule) gives out, for
-/// [`Context::cancel`](crate::Context::cancel). It may be kept in a state for as long as the model likes, also once the event has
-/// happened. It means nothing to any other LP, and nothing in a run of another model, seed or order of ties.
+/// Which event it is that an LP has scheduled for itself: what
+/// [`Context::schedule`](crate::Context::schedule) gives out, for
+/// [`Context::cancel`](crate::Context::cancel). It may be kept in a state for as long as the model likes,
+/// also once the event has happened. It means nothing to any other LP, and nothing in a run of another model,
+/// seed or order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId(Key);
 

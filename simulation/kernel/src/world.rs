@@ -1,10 +1,11 @@
 //! A whole run between two events: what is left when the federates are taken away.
 //!
-//! Federates, protocols and threads only say how a run is executed. A [`World`] is the run itself, at a moment when
-//! nothing is speculative: every LP with its state and counters, every pending event, and what was committed. It can be
-//! divided among any federates again, or be written to a checkpoint and read back.
+//! Federates, protocols and threads only say how a run is executed. A [`World`] is the run itself, at a
+//! moment when nothing is speculative: every LP with its state and counters, every pending event, and what
+//! was committed. It can be divided among any federates again, or be written to a checkpoint and read back.
 //!
-//! Invariants: LPs are in the order of their numbers; no LP has handled an event that comes after a pending one of its own.
+//! Invariants: LPs are in the order of their numbers; no LP has handled an event that comes after a pending
+//! one of its own.
 
 use std::hash::Hash;
 
@@ -108,8 +109,8 @@ impl<M: Model> World<M> {
         self.origin.as_deref()
     }
 
-    /// Takes the federates of a run apart. Every message is to have been delivered. `past` is what the run had committed
-    /// before these federates were dealt.
+    /// Takes the federates of a run apart. Every message is to have been delivered. `past` is what the run
+    /// had committed before these federates were dealt.
     pub fn gather<Q: EventQueue<M::Event>>(
         federates: Vec<Federate<M, Q>>,
         partition: &Partition,
@@ -146,8 +147,8 @@ impl<M: Model> World<M> {
         self.deal_part(model, partition, settings, |_| true)
     }
 
-    /// The same, where only the federates that are present have their LPs in this process. What was committed is given out
-    /// whole: one process keeps it.
+    /// The same, where only the federates that are present have their LPs in this process. What was committed
+    /// is given out whole: one process keeps it.
     pub fn deal_part<Q: EventQueue<M::Event>>(
         self,
         model: &M,
@@ -188,8 +189,8 @@ impl<M: Model> World<M> {
         self.lps.len() as u32
     }
 
-    /// Whether every event is for an LP that is there, and every counter and list can grow: always, unless it was read from
-    /// somewhere.
+    /// Whether every event is for an LP that is there, and every counter and list can grow: always, unless it
+    /// was read from somewhere.
     pub fn is_sound(&self) -> bool {
         self.pending.all_are(|lp| lp.index() < self.lps.len())
             && self.lps.iter().all(Lp::is_sound)
@@ -198,8 +199,8 @@ impl<M: Model> World<M> {
             && (self.past.outputs.len() as u64) < COUNT_MAX
     }
 
-    /// What in here a run of `model` cannot have come to, if anything ([`Model::admits_state`] and the like): never anything,
-    /// unless it was read from somewhere. The world is to be [sound](World::is_sound).
+    /// What in here a run of `model` cannot have come to, if anything ([`Model::admits_state`] and the like):
+    /// never anything, unless it was read from somewhere. The world is to be [sound](World::is_sound).
     pub fn refused_by(&self, model: &M) -> Option<String> {
         let mut lps = (0..).map(LpId).zip(&self.lps);
         if let Some((lp, _)) = lps.find(|(lp, content)| !model.admits_state(*lp, &content.state)) {

@@ -1,5 +1,5 @@
-//! Better partitions, by loads that are measured: compared with the best of all on tiny instances, and with what a partition must never become on
-//! random ones.
+//! Better partitions, by loads that are measured: compared with the best of all on tiny instances, and with
+//! what a partition must never become on random ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! Time Warp without threads: federates that take turns at random, mail that comes late, GVT that is stale, every way to save
-//! states - and always the digest of the sequential reference.
+//! Time Warp without threads: federates that take turns at random, mail that comes late, GVT that is stale,
+//! every way to save states - and always the digest of the sequential reference.
 //!
 //! `PACELINE_CASES` sets the number of cases (default 600), `PACELINE_SEED` the first.
 

@@ -1,14 +1,16 @@
-//! `cargo bench -p paceline-models --bench wireless [-- TABLE ... [--steps N] [--rounds N]]`: compares the wireless network with a
-//! loop written by hand, and measures the gain from moving hosts between federates.
+//! `cargo bench -p paceline-models --bench wireless [-- TABLE ... [--steps N] [--rounds N]]`: compares the
+//! wireless network with a loop written by hand, and measures the gain from moving hosts between federates.
 //!
-//! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`: 3000, 6000 and 9000
-//!   hosts, standard and light computation. All three must count the same pings and compute the same sum.
-//! - `migration`: two threads and two federates, hosts dealt by number. Balanced in three ways: not at all, by load, by load and
-//!   messages.
+//! - `loop`: on one thread, sequentially and in windows, compared with the loop of `wireless/by_hand.rs`:
+//!   3000, 6000 and 9000 hosts, standard and light computation. All three must count the same pings and
+//!   compute the same sum.
+//! - `migration`: two threads and two federates, hosts dealt by number. Balanced in three ways: not at all,
+//!   by load, by load and messages.
 //!
-//! All variants in one table are measured together, interleaved. The tables hold medians; ratios also have the least and the
-//! greatest value in brackets. Runs on one thread are measured in CPU time of the process, so that other processes do not count;
-//! its resolution is a hundredth of a second. Without arguments all tables are made.
+//! All variants in one table are measured together, interleaved. The tables hold medians; ratios also have
+//! the least and the greatest value in brackets. Runs on one thread are measured in CPU time of the process,
+//! so that other processes do not count; its resolution is a hundredth of a second. Without arguments all
+//! tables are made.
 
 #[path = "wireless/by_hand.rs"]
 mod by_hand;

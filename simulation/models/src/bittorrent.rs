@@ -1,14 +1,16 @@
 //! BitTorrent (Cohen, 2003; BEP 3):
 //! a swarm of peers that share a file, as SimGrid's example of that name has it.
 //!
-//! A tracker tells each peer of at most 50 others, and the peer connects to them. Peers download the pieces of the file from each
-//! other, block by block. A peer first picks pieces at random, then the rarest first; in the end game it downloads the last pieces
-//! from several peers at once. Every 10 s each peer decides which peers it serves: those that send to it fastest, and one more. A
-//! seed, which has the whole file, serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round,
-//! a peer serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled when another peer has
-//! delivered them first. A message that a link or a host loses is not sent again.
+//! A tracker tells each peer of at most 50 others, and the peer connects to them. Peers download the pieces
+//! of the file from each other, block by block. A peer first picks pieces at random, then the rarest first;
+//! in the end game it downloads the last pieces from several peers at once. Every 10 s each peer decides
+//! which peers it serves: those that send to it fastest, and one more. A seed, which has the whole file,
+//! serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round,
+//! a peer serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled
+//! when another peer has delivered them first. A message that a link or a host loses is not sent again.
 //!
-//! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it has.
+//! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it
+//! has.
 
 mod choke;
 mod connection;
@@ -117,8 +119,8 @@ pub enum Action {
     },
 }
 
-/// What all peers together have done. It grows while the simulation runs; the totals do not depend on the order in which peers add
-/// to them.
+/// What all peers together have done. It grows while the simulation runs; the totals do not depend on the
+/// order in which peers add to them.
 #[derive(Debug)]
 pub struct Outcome {
     /// By peer: when it completed the file, in nanoseconds; [`u64::MAX`] if it has not.
@@ -202,7 +204,8 @@ impl Bittorrent {
         self.peers
     }
 
-    /// Adds the tracker and the peers, dealt round-robin to `hosts` hosts. Start times of peers are drawn from `seed`.
+    /// Adds the tracker and the peers, dealt round-robin to `hosts` hosts. Start times of peers are drawn
+    /// from `seed`.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,

@@ -1,13 +1,14 @@
 //! Chord (Stoica et al., 2001), as SimGrid's example of that name has it: the workload of the SimGrid report.
 //!
-//! Peers have places on a ring of keys; the first peer at or after a key holds it. Each peer keeps its neighbours on the ring and a
-//! table of fingers: the peers that are 1, 2, 4, ... keys ahead. Periodically a peer stabilizes (asks its successor for its
-//! predecessor), refreshes a finger, checks whether its predecessor is alive, and looks up a key drawn uniformly. Here a peer is
-//! one process with one mailbox; it serves other peers while it waits for answers of its own. Unlike the original example, a peer
+//! Peers have places on a ring of keys; the first peer at or after a key holds it. Each peer keeps its
+//! neighbours on the ring and a table of fingers: the peers that are 1, 2, 4, ... keys ahead. Periodically a
+//! peer stabilizes (asks its successor for its predecessor), refreshes a finger, checks whether its
+//! predecessor is alive, and looks up a key drawn uniformly. Here a peer is one process with one mailbox; it
+//! serves other peers while it waits for answers of its own. Unlike the original example, a peer
 //! keeps several successors, so that it survives the loss of the first one.
 //!
-//! Invariant: a peer knows of other peers only what messages have told it; the sorted ring ([`Ring`]) is for warm starts and for
-//! checks.
+//! Invariant: a peer knows of other peers only what messages have told it; the sorted ring ([`Ring`]) is for
+//! warm starts and for checks.
 
 mod message;
 mod node;
@@ -72,7 +73,8 @@ pub struct Chord {
     pub starts: Starts,
     /// Size of a message.
     pub bytes: f64,
-    /// The share of peers that are not on the ring at the start but join, one after the other, in the first half of `churn`.
+    /// The share of peers that are not on the ring at the start but join, one after the other, in the first
+    /// half of `churn`.
     pub join: f64,
     /// The share of peers that leave during `churn`, half of them without telling their neighbours.
     pub leave: f64,
@@ -116,8 +118,8 @@ pub struct Observed {
     pub holder: u32,
 }
 
-/// What all peers together have done. It grows while the simulation runs; sums do not depend on the order in which peers add to
-/// them.
+/// What all peers together have done. It grows while the simulation runs; sums do not depend on the order in
+/// which peers add to them.
 #[derive(Debug, Default)]
 pub struct Outcome {
     lookups: AtomicU64,

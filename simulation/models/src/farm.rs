@@ -1,10 +1,11 @@
-//! A farm: a master hands out tasks to workers on hosts that fail and are repaired. It is the usual first example of a simulator of
-//! distributed applications (Casanova et al., 2014), with failures added.
+//! A farm: a master hands out tasks to workers on hosts that fail and are repaired. It is the usual first
+//! example of a simulator of distributed applications (Casanova et al., 2014), with failures added.
 //!
-//! Workers tell the master when they are idle, and send results. The hosts of workers fail after exponentially distributed times
-//! and are repaired after exponentially distributed times; a worker restarts with its host. The master runs on a host that does not
-//! fail. The master learns that a task is lost when its message fails, when its worker restarts, or when no result has arrived
-//! within a time limit. It then hands the task to another worker.
+//! Workers tell the master when they are idle, and send results. The hosts of workers fail after
+//! exponentially distributed times and are repaired after exponentially distributed times; a worker restarts
+//! with its host. The master runs on a host that does not fail. The master learns that a task is lost when
+//! its message fails, when its worker restarts, or when no result has arrived within a time limit. It then
+//! hands the task to another worker.
 //!
 //! Invariant: each task counts as done exactly once, whatever fails; a duplicate result is only counted.
 
@@ -54,7 +55,8 @@ pub struct Farm {
     pub flops: f64,
     /// Bytes of the message that takes a task to a worker.
     pub bytes: f64,
-    /// The time after which a task without a result is handed to another worker. A task whose transfer takes longer is never done.
+    /// The time after which a task without a result is handed to another worker. A task whose transfer takes
+    /// longer is never done.
     pub limit: Time,
     /// How the workers' hosts fail; `None`: they do not.
     pub failing: Option<Failing>,
@@ -107,7 +109,8 @@ pub enum Message {
     },
 }
 
-/// What has been done. It grows while the simulation runs; the totals do not depend on the order in which processes add to them.
+/// What has been done. It grows while the simulation runs; the totals do not depend on the order in which
+/// processes add to them.
 #[derive(Debug)]
 pub struct Outcome {
     /// By task: when its first result arrived, in nanoseconds; [`u64::MAX`] if none has.
@@ -181,13 +184,15 @@ impl Farm {
         self.workers.min(hosts.saturating_sub(1))
     }
 
-    /// The number of processes on `hosts` hosts at the start: the master, the workers, and one for each host that fails.
+    /// The number of processes on `hosts` hosts at the start: the master, the workers, and one for each host
+    /// that fails.
     pub fn processes(&self, hosts: u32) -> u32 {
         let failing = if self.failing.is_some() { self.hosts_of_workers(hosts) } else { 0 };
         1 + self.workers + failing
     }
 
-    /// Adds the master on host 0, and the workers, dealt round-robin to the other hosts. The run ends when the master ends.
+    /// Adds the master on host 0, and the workers, dealt round-robin to the other hosts. The run ends when
+    /// the master ends.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,

@@ -1,7 +1,8 @@
 //! A mailbox of one process, with several receives open at a time.
 //!
-//! A message's transfer starts once it has a receiver. A process that many others send to keeps several receives open, so that
-//! their messages are transferred concurrently, as with a permanent receiver in SimGrid.
+//! A message's transfer starts once it has a receiver. A process that many others send to keeps several
+//! receives open, so that their messages are transferred concurrently, as with a permanent receiver in
+//! SimGrid.
 //!
 //! Invariant: messages are taken in the order in which they were sent, even if a later one arrives first.
 

@@ -1,12 +1,14 @@
-//! Files of other tools: found out for what they are, uncompressed, and decoded, before a reader sees their text.
+//! Files of other tools: found out for what they are, uncompressed, and decoded, before a reader sees their
+//! text.
 //!
-//! A file compressed by gzip is inflated, as BonnMotion writes its movements so. A byte order mark is dropped. A file that is not
-//! UTF-8 is taken as Latin-1: everything that the readers of this crate understand is ASCII, so that only comments and names
-//! differ. Whatever else a file may be (an archive, a web page, UTF-16, anything binary) is refused by the name of what it seems
-//! to be, before its bytes could stand in an error message.
+//! A file compressed by gzip is inflated, as BonnMotion writes its movements so. A byte order mark is
+//! dropped. A file that is not UTF-8 is taken as Latin-1: everything that the readers of this crate
+//! understand is ASCII, so that only comments and names differ. Whatever else a file may be (an archive, a
+//! web page, UTF-16, anything binary) is refused by the name of what it seems to be, before its bytes could
+//! stand in an error message.
 //!
-//! Invariants: no content makes this panic; no more than `most` bytes are kept, before and after inflating; a text has no byte
-//! order mark and no NUL, and its lines end with `\n`.
+//! Invariants: no content makes this panic; no more than `most` bytes are kept, before and after inflating; a
+//! text has no byte order mark and no NUL, and its lines end with `\n`.
 
 use std::io::Read;
 use std::path::Path;

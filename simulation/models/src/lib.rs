@@ -1,6 +1,6 @@
-//! The models that come with Paceline: PHOLD (the field's synthetic benchmark), road traffic on generated grids and real networks,
-//! and wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm of workers that fail, master and workers, and
-//! replayed MPI programs.
+//! The models that come with Paceline: PHOLD (the field's synthetic benchmark), road traffic on generated
+//! grids and real networks, and wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm
+//! of workers that fail, master and workers, and replayed MPI programs.
 //!
 //! To add a model, write a module with `from_section` and `Results`, and name it in `PROGRAM` of
 //! `command/src/models.rs`.

@@ -1,13 +1,16 @@
-//! Master and workers, the program of SimGrid's tutorial ("Simulating Distributed Algorithms"), placed on a platform by a
-//! deployment file: a master deals computations to workers in turn, and tells each worker to stop when all are dealt.
+//! Master and workers, the program of SimGrid's tutorial ("Simulating Distributed Algorithms"), placed on a
+//! platform by a deployment file: a master deals computations to workers in turn, and tells each worker to
+//! stop when all are dealt.
 //!
-//! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends TASKS tasks of BYTES bytes and FLOPS flops each to the
-//! named mailboxes in turn. `worker` receives from the mailbox that has the name of its host, and computes. SimGrid's examples
-//! have a second form: `worker NUMBER` receives from the mailbox `worker-NUMBER`, and where workers have numbers, `master TASKS
-//! FLOPS BYTES COUNT` sends to the mailboxes `worker-0` to `worker-(COUNT - 1)`.
+//! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends TASKS tasks of BYTES bytes and FLOPS
+//! flops each to the named mailboxes in turn. `worker` receives from the mailbox that has the name of its
+//! host, and computes. SimGrid's examples have a second form: `worker NUMBER` receives from the mailbox
+//! `worker-NUMBER`, and where workers have numbers, `master TASKS FLOPS BYTES COUNT` sends to the mailboxes
+//! `worker-0` to `worker-(COUNT - 1)`.
 //!
-//! An actor with a `kill_time` is ended then if it still runs. A task that is stopped by a failure of a host or link is lost, and
-//! counted. A worker whose stop message is lost waits on; a run that ends like this names it.
+//! An actor with a `kill_time` is ended then if it still runs. A task that is stopped by a failure of a host
+//! or link is lost, and counted. A worker whose stop message is lost waits on; a run that ends like this
+//! names it.
 
 mod results;
 mod settings;

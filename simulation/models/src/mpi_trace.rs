@@ -1,13 +1,15 @@
-//! MPI programs, replayed from time-independent traces (Desprez et al., 2011). A trace records what each rank computed and
-//! how much it sent to which rank, without times; the platform determines how long that takes.
+//! MPI programs, replayed from time-independent traces (Desprez et al., 2011). A trace records what each rank
+//! computed and how much it sent to which rank, without times; the platform determines how long that takes.
 //!
-//! The format is that of SimGrid's replay: one line per action, `RANK ACTION ARGUMENTS`. All ranks are in one file, or each rank
-//! has its own. A rank is a process. A sender does not wait for messages below [`EAGER_BYTES`] bytes; it waits for larger ones.
-//! Every message is [`ENVELOPE_BYTES`] larger on the network. Collective actions use the algorithms that SimGrid 3.32 takes where
-//! none is chosen. A rank that has performed its actions waits for the requests that it has left open, and then ends.
+//! The format is that of SimGrid's replay: one line per action, `RANK ACTION ARGUMENTS`. All ranks are in one
+//! file, or each rank has its own. A rank is a process. A sender does not wait for messages below
+//! [`EAGER_BYTES`] bytes; it waits for larger ones. Every message is [`ENVELOPE_BYTES`] larger on the
+//! network. Collective actions use the algorithms that SimGrid 3.32 takes where none is chosen. A rank that
+//! has performed its actions waits for the requests that it has left open, and then ends.
 //!
-//! Invariants: ranks meet in collective actions in the same order; if they do not, the run ends in a deadlock that names them. A
-//! receive is over when its message is there, never before: a rank whose action fails performs no other.
+//! Invariants: ranks meet in collective actions in the same order; if they do not, the run ends in a deadlock
+//! that names them. A receive is over when its message is there, never before: a rank whose action fails
+//! performs no other.
 
 mod actions;
 mod collectives;
@@ -32,7 +34,8 @@ pub use reader::{TraceError, text_of};
 
 /// Messages smaller than this do not make their sender wait (SimGrid: `smpi/send-is-detached-thresh`).
 pub const EAGER_BYTES: f64 = 65_536.0;
-/// What a message has on the network besides its content: tag, destination, communicator (SimGrid 3.32: `Request::start`).
+/// What a message has on the network besides its content: tag, destination, communicator (SimGrid 3.32:
+/// `Request::start`).
 pub const ENVELOPE_BYTES: f64 = 16.0;
 /// How long a test takes (SimGrid: `smpi/test`).
 pub const TEST_SECONDS: f64 = 1e-4;
@@ -68,7 +71,8 @@ pub enum Action {
     },
     /// Waits for a request; if there is none of these ends, for nothing.
     Wait(Ends),
-    /// Looks whether a request is over, which takes [`TEST_SECONDS`], and longer after tests that have failed.
+    /// Looks whether a request is over, which takes [`TEST_SECONDS`], and longer after tests that have
+    /// failed.
     Test(Ends),
     /// Waits for all requests that were begun.
     WaitAll,
@@ -258,7 +262,8 @@ impl MpiTrace {
         &self.ranks[rank as usize]
     }
 
-    /// How many `wait` and `test` lines name a request that its rank has not begun, or has waited for: they do nothing.
+    /// How many `wait` and `test` lines name a request that its rank has not begun, or has waited for: they
+    /// do nothing.
     pub fn idle_waits(&self) -> u64 {
         self.idle_waits
     }

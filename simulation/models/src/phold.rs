@@ -1,8 +1,8 @@
 //! PHOLD (Fujimoto, 1990), as the PSX paper uses it: a fixed population of messages that LPs pass around.
 //!
-//! An LP that receives a message works for a while and sends one on, with a delay of the lookahead plus an exponential time. There
-//! are two laws for its destination. Groups belong to the model, not to the partition, so that the result does not depend on the
-//! number of federates.
+//! An LP that receives a message works for a while and sends one on, with a delay of the lookahead plus an
+//! exponential time. There are two laws for its destination. Groups belong to the model, not to the
+//! partition, so that the result does not depend on the number of federates.
 
 mod settings;
 
@@ -18,7 +18,8 @@ pub enum Destination {
         /// The probability.
         remote: f64,
     },
-    /// With probability `locality` an LP of the sender's group, else one of another group; uniform in both cases.
+    /// With probability `locality` an LP of the sender's group, else one of another group; uniform in both
+    /// cases.
     Group {
         /// The number of groups; each is an equally long run of LPs.
         groups: u32,

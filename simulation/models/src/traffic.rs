@@ -1,9 +1,10 @@
-//! Road traffic: the SCATTER-OPT benchmark of the PSX paper, on a generated grid or on the networks of real cities.
+//! Road traffic: the SCATTER-OPT benchmark of the PSX paper, on a generated grid or on the networks of real
+//! cities.
 //!
-//! An LP is a node: an intersection, a source, a sink or a zone. Most events are vehicles that reach a stop line. A vehicle crosses
-//! its node in `crossing`, which is the model's lookahead, and then drives along the next road in the road's free-flow time. Lights
-//! and full roads make it wait; without both, its trip takes exactly its shortest route's time, whatever the number of other
-//! vehicles.
+//! An LP is a node: an intersection, a source, a sink or a zone. Most events are vehicles that reach a stop
+//! line. A vehicle crosses its node in `crossing`, which is the model's lookahead, and then drives along the
+//! next road in the road's free-flow time. Lights and full roads make it wait; without both, its trip takes
+//! exactly its shortest route's time, whatever the number of other vehicles.
 //!
 //! # Parameters (`[model]`, kind = "traffic")
 //!
@@ -26,18 +27,18 @@
 //! | `storage` | false | roads hold length x lanes / `spacing` vehicles (any number if shorter than one); vehicles wait for room |
 //! | `spacing` | 7.5 | length of road that a standing vehicle takes, in metres |
 //!
-//! In results, nodes of TNTP files keep their numbers; nodes of the grid are numbered from 0, as described in `grid.rs`. What is
-//! read of TNTP files, and what results say of the rest, is in `docs/files.md`.
+//! In results, nodes of TNTP files keep their numbers; nodes of the grid are numbered from 0, as described in
+//! `grid.rs`. What is read of TNTP files, and what results say of the rest, is in `docs/files.md`.
 //!
-//! A vehicle is *generated* when it departs before the end of the run. Each generated vehicle has arrived or is on the road:
-//! driving or crossing, at a stop line, or at its origin, waiting for room on its first road.
+//! A vehicle is *generated* when it departs before the end of the run. Each generated vehicle has arrived or
+//! is on the road: driving or crossing, at a stop line, or at its origin, waiting for room on its first road.
 //!
 //! # Where things are
 //!
-//! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only during the run;
-//! `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event handling: `event`, `node`, `lights`,
-//! `partition`; `scene` is a node's interface to the simulation; `undo` undoes events in optimistic runs, by reverse computation.
-//! Results: `output`, `results`.
+//! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only
+//! during the run; `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event
+//! handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the simulation; `undo`
+//! undoes events in optimistic runs, by reverse computation. Results: `output`, `results`.
 
 mod admit;
 mod demand;
@@ -135,7 +136,8 @@ impl Traffic {
         };
         let shift = |node| rules.lights.map_or(Time::ZERO, |lights| lights.shift(rules.offset, steps(node)));
         let room = |road: &Road| {
-            // A road shorter than a vehicle is a connector: no place where vehicles stand, and not to hold any back.
+            // A road shorter than a vehicle is a connector: no place where vehicles stand, and not to hold
+            // any back.
             if road.length_mm < rules.vehicle_mm {
                 return ANY_ROOM;
             }
@@ -191,7 +193,8 @@ impl Model for Traffic {
         self.rules.crossing
     }
 
-    /// Vehicles are sent to the heads of the node's exits; notices of free places to the tails of its approaches.
+    /// Vehicles are sent to the heads of the node's exits; notices of free places to the tails of its
+    /// approaches.
     fn channels(&self, lp: LpId) -> Channels {
         let crossing = self.rules.crossing;
         let mut least = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! A wireless ad hoc network: the benchmark of the ARTIS framework (ARTIS paper, section 5.1).
 //!
-//! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and does a computation for
-//! every ping that it hears. The network has no losses; `wireless_csma` has them.
+//! Hosts move about on a torus. In each time step every host sends a ping to all hosts within range, and does
+//! a computation for every ping that it hears. The network has no losses; `wireless_csma` has them.
 //!
 //! # What the paper says, and what was chosen
 //!
@@ -16,20 +16,22 @@
 //!
 //! # LPs
 //!
-//! An LP is a host or a *region*, one of the equal squares that the torus is cut into. A step has two halves, each as long as the
-//! lookahead: first a host sends its place to the region that it is in and to the other regions within range; then each region
-//! finds out which hosts hear each other, and sends each of its hosts the list of those that it hears. That is two events per host
-//! and step, and one more for each further region in reach. With `deliveries = "singly"` every ping that is heard is an event, as
-//! in the paper, and a step has three parts.
+//! An LP is a host or a *region*, one of the equal squares that the torus is cut into. A step has two halves,
+//! each as long as the lookahead: first a host sends its place to the region that it is in and to the other
+//! regions within range; then each region finds out which hosts hear each other, and sends each of its hosts
+//! the list of those that it hears. That is two events per host and step, and one more for each further
+//! region in reach. With `deliveries = "singly"` every ping that is heard is an event, as in the paper, and a
+//! step has three parts.
 //!
-//! A host exchanges messages only with the regions around it, so federates exchange fewer messages if a host is in the same
-//! federate as its region. As hosts move, this changes: with `run.balance = "load+communication"` hosts move to the federate with
-//! which they exchange most messages, as in the paper's adaptive runs (Bononi, D'Angelo and Donatiello, 2003).
+//! A host exchanges messages only with the regions around it, so federates exchange fewer messages if a host
+//! is in the same federate as its region. As hosts move, this changes: with `run.balance =
+//! "load+communication"` hosts move to the federate with which they exchange most messages, as in the paper's
+//! adaptive runs (Bononi, D'Angelo and Donatiello, 2003).
 //!
 //! # Where things are
 //!
-//! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their messages; `deal`: the
-//! partition; `settings`: scenarios; `results`: the output.
+//! `space`: places on the torus; `trace`: motion from files; `host` and `region`: the LPs; `event`: their
+//! messages; `deal`: the partition; `settings`: scenarios; `results`: the output.
 
 pub(crate) mod deal;
 mod event;
@@ -173,8 +175,8 @@ pub struct Wireless {
 }
 
 impl Wireless {
-    /// The network of the ARTIS paper with this many hosts, each of which sends `steps` pings, one a second. Panics unless there
-    /// are from 1 to [`MOST_HOSTS`] hosts.
+    /// The network of the ARTIS paper with this many hosts, each of which sends `steps` pings, one a second.
+    /// Panics unless there are from 1 to [`MOST_HOSTS`] hosts.
     pub fn ad_hoc(hosts: u32, steps: u32, computation: Computation) -> Self {
         assert!((1..=MOST_HOSTS).contains(&hosts), "from 1 to {MOST_HOSTS} hosts: {hosts}");
         let space = Space::new(SIDE);

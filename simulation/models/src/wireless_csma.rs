@@ -1,20 +1,23 @@
-//! A wireless ad hoc network in which frames are lost: path loss with shadowing, medium access by CSMA/CA, and routes found by flooding.
+//! A wireless ad hoc network in which frames are lost: path loss with shadowing, medium access by CSMA/CA,
+//! and routes found by flooding.
 //!
-//! Hosts move as in [`wireless`](crate::wireless), or along a trace. At random times a host requests a route to another host: the
-//! request floods the network up to a number of hops, and the reply travels back along the path of the first copy, as in AODV
-//! (Perkins and Royer, 1999). Every frame goes through a queue, carrier sense and backoff, and can be lost at a receiver.
+//! Hosts move as in [`wireless`](crate::wireless), or along a trace. At random times a host requests a route
+//! to another host: the request floods the network up to a number of hops, and the reply travels back along
+//! the path of the first copy, as in AODV (Perkins and Royer, 1999). Every frame goes through a queue,
+//! carrier sense and backoff, and can be lost at a receiver.
 //!
 //! # LPs
 //!
-//! An LP is a host or a region, as in `wireless`. A frame takes half a slot from its sender to the regions around, and half a slot
-//! from a region to the hosts in it that detect it. Together this is one slot, the time to sense a carrier (hosts that begin in the
-//! same slot do not detect each other). The lookahead is half a slot. A region knows the places of its own hosts as of their last
-//! moves.
+//! An LP is a host or a region, as in `wireless`. A frame takes half a slot from its sender to the regions
+//! around, and half a slot from a region to the hosts in it that detect it. Together this is one slot, the
+//! time to sense a carrier (hosts that begin in the same slot do not detect each other). The lookahead is
+//! half a slot. A region knows the places of its own hosts as of their last moves.
 //!
 //! # Parts
 //!
-//! `radio`: which hosts detect a frame, and its power there; `host`: state and events of a host; `medium_access`: carrier sense,
-//! backoff, collisions, acknowledgements; `routing`: requests and replies; `settings`, `results`.
+//! `radio`: which hosts detect a frame, and its power there; `host`: state and events of a host;
+//! `medium_access`: carrier sense, backoff, collisions, acknowledgements; `routing`: requests and replies;
+//! `settings`, `results`.
 
 mod event;
 mod host;
@@ -63,7 +66,8 @@ impl Access {
         self.sifs.saturating_add(self.slot).saturating_add(self.slot)
     }
 
-    /// The time limit for the acknowledgement after the end of a frame; frame and acknowledgement each travel through a region.
+    /// The time limit for the acknowledgement after the end of a frame; frame and acknowledgement each travel
+    /// through a region.
     pub fn patience(&self) -> Time {
         let slots = Time::nanos(self.slot.as_nanos() * 3);
         slots.saturating_add(self.sifs).saturating_add(self.ack_airtime)

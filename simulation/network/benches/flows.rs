@@ -1,9 +1,11 @@
-//! `cargo bench -p paceline-network --bench flows`: the speed of the flow-level network in its two extreme cases.
+//! `cargo bench -p paceline-network --bench flows`: the speed of the flow-level network in its two extreme
+//! cases.
 //!
-//! *Sparse*: tiny messages between the hosts of a flat cluster, only a few in transit at a time, as in a peer-to-peer simulation.
-//! *Dense*: many random flows that start together and share the links of a fat tree or a torus until all have ended. Every round
-//! runs all workloads, one after the other; `PACELINE_ROUNDS` sets the number of rounds (5). The last column is the simulated time
-//! of the last end: it must be the same in every run of a workload.
+//! *Sparse*: tiny messages between the hosts of a flat cluster, only a few in transit at a time, as in a
+//! peer-to-peer simulation. *Dense*: many random flows that start together and share the links of a fat tree
+//! or a torus until all have ended. Every round runs all workloads, one after the other; `PACELINE_ROUNDS`
+//! sets the number of rounds (5). The last column is the simulated time of the last end: it must be the same
+//! in every run of a workload.
 
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
-//! The constant network: every transfer takes the same time, whatever its size and the number of other transfers.
+//! The constant network: every transfer takes the same time, whatever its size and the number of other
+//! transfers.
 //!
-//! It is the reference implementation of [`Network`], and the model to use if the network does not matter. SimGrid's model of that
-//! name takes 1 s.
+//! It is the reference implementation of [`Network`], and the model to use if the network does not matter.
+//! SimGrid's model of that name takes 1 s.
 
 use std::collections::VecDeque;
 

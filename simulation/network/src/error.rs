@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed instead. There is no platform
-/// then, so no run can begin.
+/// A mistake in a platform file or in a profile that it names: its place, the problem, and what is allowed
+/// instead. There is no platform then, so no run can begin.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}:{column}: {problem}; allowed: {allowed}")]
 pub struct ReadError {
@@ -23,7 +23,8 @@ pub struct ReadError {
 
 paceline_kernel::debug_tells!(ReadError);
 
-/// An error at a range of bytes of the text being read, without the name of the file; [`TextError::place`] makes a [`ReadError`] of it.
+/// An error at a range of bytes of the text being read, without the name of the file; [`TextError::place`]
+/// makes a [`ReadError`] of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TextError {
     pub at: Range<usize>,

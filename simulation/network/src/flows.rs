@@ -1,13 +1,16 @@
-//! The flow-level network: a transfer first waits for its latency, then flows at the rate that its links' sharing gives it.
+//! The flow-level network: a transfer first waits for its latency, then flows at the rate that its links'
+//! sharing gives it.
 //!
-//! The models are SimGrid's (CM02 and LV08, see [`FlowModel`]). A transfer flows at one rate from end to end, as if the whole route
-//! were one pipe; rates change only when a transfer begins to flow or ends, or when a link changes. Nothing is computed between two
-//! changes: a transfer's remaining bytes are updated when its own rate changes.
+//! The models are SimGrid's (CM02 and LV08, see [`FlowModel`]). A transfer flows at one rate from end to end,
+//! as if the whole route were one pipe; rates change only when a transfer begins to flow or ends, or when a
+//! link changes. Nothing is computed between two changes: a transfer's remaining bytes are updated when its
+//! own rate changes.
 //!
-//! Transfers are in slots. When a transfer is over, its slot is reused together with its memory: many short transfers, of which few
-//! are in transit at a time, allocate nothing. Invariants: every transfer that is neither over nor waiting for its latency is in
-//! the shares under its slot; one that is not over has a timer for its current rate, unless it has begun to flow and nothing was
-//! solved since. A transfer over a link that is off, on the route there or back, ends at once without having arrived.
+//! Transfers are in slots. When a transfer is over, its slot is reused together with its memory: many short
+//! transfers, of which few are in transit at a time, allocate nothing. Invariants: every transfer that is
+//! neither over nor waiting for its latency is in the shares under its slot; one that is not over has a timer
+//! for its current rate, unless it has begun to flow and nothing was solved since. A transfer over a link
+//! that is off, on the route there or back, ends at once without having arrived.
 
 mod changes;
 mod latency;
@@ -60,13 +63,15 @@ struct Transfer {
     /// The latency in seconds that the route has beside that of its links.
     beside: f64,
     weights: Vec<(u32, f64)>,
-    /// The least bandwidth on the route when it started. As in SimGrid, a link that becomes faster later does not raise it.
+    /// The least bandwidth on the route when it started. As in SimGrid, a link that becomes faster later
+    /// does not raise it.
     narrowest: f64,
     bytes: f64,
     /// In bytes per second, constant since the time `since`; 0 before it flows.
     rate: f64,
     since: f64,
-    /// When its latency is over. It is before now for a part of a nanosecond where the transfer started before now.
+    /// When its latency is over. It is before now for a part of a nanosecond where the transfer started
+    /// before now.
     due: f64,
 }
 
@@ -115,7 +120,8 @@ pub struct Flows<'p> {
 }
 
 impl<'p> Flows<'p> {
-    /// The network at time 0, without transfers. Constants that the platform's file sets replace those of the model.
+    /// The network at time 0, without transfers. Constants that the platform's file sets replace those of the
+    /// model.
     pub fn new(platform: &'p Platform, model: FlowModel) -> Self {
         let model = model.with(platform.settings());
         let mut flows = Self {
@@ -242,7 +248,8 @@ impl<'p> Flows<'p> {
         self.unsolved = true;
     }
 
-    /// Handles everything at the time of the next change: first changes of links, then transfers. Their ends are sorted by number.
+    /// Handles everything at the time of the next change: first changes of links, then transfers. Their ends
+    /// are sorted by number.
     fn step(&mut self, at: f64, ended: &mut Vec<Ended>) {
         self.now = at;
         let from = ended.len();

@@ -1,10 +1,11 @@
 //! Platforms - hosts, links and the routes between them - and models of how long transfers take on them.
 //!
-//! [`read`] builds a [`Platform`] from a platform file in SimGrid's XML format ([`decode`] gives the text of its bytes).
-//! [`Platform::route`] gives the links that a transfer uses; a [`Network`] computes when transfers end. [`Flows`] is SimGrid's
-//! flow-level network model: transfers that share a link share its bandwidth by max-min fairness ([`Solver`]), with the
-//! constants of CM02 or LV08 ([`FlowModel`]). A [`Deployment`] lists which actors start on which hosts. [`Constant`] is the
-//! smallest network model: every transfer takes the same time.
+//! [`read`] builds a [`Platform`] from a platform file in SimGrid's XML format ([`decode`] gives the text of
+//! its bytes). [`Platform::route`] gives the links that a transfer uses; a [`Network`] computes when
+//! transfers end. [`Flows`] is SimGrid's flow-level network model: transfers that share a link share its
+//! bandwidth by max-min fairness ([`Solver`]), with the constants of CM02 or LV08 ([`FlowModel`]). A
+//! [`Deployment`] lists which actors start on which hosts. [`Constant`] is the smallest network model: every
+//! transfer takes the same time.
 //!
 //! ```
 //! use paceline_network::{FlowModel, Flows, Network, read};
@@ -27,9 +28,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Times are in seconds, sizes in bytes, bandwidths in bytes per second, all as `f64`: the models are defined on real numbers.
-//! Equal inputs give bit-identical results. This crate uses no threads, clocks or files: the caller reads the files and passes
-//! their text.
+//! Times are in seconds, sizes in bytes, bandwidths in bytes per second, all as `f64`: the models are defined
+//! on real numbers. Equal inputs give bit-identical results. This crate uses no threads, clocks or files: the
+//! caller reads the files and passes their text.
 
 #![forbid(unsafe_code)]
 

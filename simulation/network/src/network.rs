@@ -1,7 +1,8 @@
 //! The interface of network models: transfers go in, their ends come out.
 //!
-//! Invariants: time does not go backwards; every transfer ends at most once, and not before it has started; ends are ordered by
-//! time (but for transfers that started before the present), at equal times by the transfers' numbers.
+//! Invariants: time does not go backwards; every transfer ends at most once, and not before it has started;
+//! ends are ordered by time (but for transfers that started before the present), at equal times by the
+//! transfers' numbers.
 
 use crate::{HostId, RouteError};
 
@@ -40,15 +41,16 @@ pub trait Network {
     /// The time up to which the network was advanced, in seconds.
     fn now(&self) -> f64;
 
-    /// How long a transfer of this size takes, in seconds, if that is already known: if it shares nothing with other transfers, and
-    /// nothing on its route changes.
+    /// How long a transfer of this size takes, in seconds, if that is already known: if it shares nothing
+    /// with other transfers, and nothing on its route changes.
     fn alone(&self, from: HostId, to: HostId, bytes: f64) -> Option<f64> {
         let _ = (from, to, bytes);
         None
     }
 
-    /// The least time, in seconds, for which a transfer between different hosts acts on no other. It may be more than that of
-    /// some routes, where finding the least takes too long; it is never more than that of most.
+    /// The least time, in seconds, for which a transfer between different hosts acts on no other. It may be
+    /// more than that of some routes, where finding the least takes too long; it is never more than that
+    /// of most.
     fn least_latency(&self) -> f64;
 
     /// Starts a transfer of this many bytes (finite, not negative) now.
@@ -56,10 +58,11 @@ pub trait Network {
         self.start_since(from, to, bytes, self.now())
     }
 
-    /// Starts a transfer whose latency counts from the time `since`; the transfer waits for the rest of its latency. The links'
-    /// current state applies. `since` may be after now. Where it is before now by less than a nanosecond, the transfer counts as
-    /// started then, even if its latency is over before now, and its end may be reported with a time just before now: who starts
-    /// transfers at whole nanoseconds knows their times more exactly, and the differences must not add up over a series.
+    /// Starts a transfer whose latency counts from the time `since`; the transfer waits for the rest of its
+    /// latency. The links' current state applies. `since` may be after now. Where it is before now by
+    /// less than a nanosecond, the transfer counts as started then, even if its latency is over before
+    /// now, and its end may be reported with a time just before now: who starts transfers at whole
+    /// nanoseconds knows their times more exactly, and the differences must not add up over a series.
     fn start_since(
         &mut self,
         from: HostId,
@@ -68,20 +71,23 @@ pub trait Network {
         since: f64,
     ) -> Result<TransferId, RouteError>;
 
-    /// The time of the next change inside the network, if there is one; a change does not always end a transfer.
+    /// The time of the next change inside the network, if there is one; a change does not always end a
+    /// transfer.
     fn next(&mut self) -> Option<f64>;
 
-    /// Advances to time `to`, which is not before [`Self::now`], and appends the transfers that have ended until then to `ended`.
+    /// Advances to time `to`, which is not before [`Self::now`], and appends the transfers that have ended
+    /// until then to `ended`.
     fn advance_into(&mut self, to: f64, ended: &mut Vec<Ended>);
 
-    /// Advances to time `to`, which is not before [`Self::now`], and returns the transfers that have ended until then.
+    /// Advances to time `to`, which is not before [`Self::now`], and returns the transfers that have ended
+    /// until then.
     fn advance(&mut self, to: f64) -> Vec<Ended> {
         let mut ended = Vec::new();
         self.advance_into(to, &mut ended);
         ended
     }
 
-    /// Ends a transfer now, without reporting its end; the other transfers get its bandwidth from now on. Has no effect on a
-    /// transfer that is over, even if its end is due now and was reported.
+    /// Ends a transfer now, without reporting its end; the other transfers get its bandwidth from now on. Has
+    /// no effect on a transfer that is over, even if its end is due now and was reported.
     fn cancel(&mut self, transfer: TransferId);
 }

@@ -1,8 +1,9 @@
 //! The elements of a platform: zones with hosts, routers and links in them.
 //!
-//! A **point** is where a route starts or ends: a host, a router, or a zone as a member of the zone around it. Invariants: names of
-//! points are unique in a platform, and so are names of links; a zone holds either zones, or hosts and routers; every stored id
-//! belongs to this platform. The first link is the loopback of hosts that have no route to themselves.
+//! A **point** is where a route starts or ends: a host, a router, or a zone as a member of the zone around
+//! it. Invariants: names of points are unique in a platform, and so are names of links; a zone holds either
+//! zones, or hosts and routers; every stored id belongs to this platform. The first link is the loopback of
+//! hosts that have no route to themselves.
 //!
 //! Nothing here changes in a run: what links are at the moment is in `flows` and its shares.
 
@@ -105,7 +106,8 @@ pub(crate) enum Kind {
     Zone(ZoneId),
 }
 
-/// The position of a point in the platform; stored apart from names and hosts, because every route looks it up.
+/// The position of a point in the platform; stored apart from names and hosts, because every route looks it
+/// up.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub kind: Kind,
@@ -165,8 +167,8 @@ pub struct Platform {
     pub(crate) notices: Vec<String>,
 }
 
-/// The link from a host to itself if the file gives no such route. Its values are those of SimGrid 3.32, the defaults of
-/// `network/loopback-bw` and `network/loopback-lat`; up to 3.25 they were 498 MB/s and 15 us.
+/// The link from a host to itself if the file gives no such route. Its values are those of SimGrid 3.32, the
+/// defaults of `network/loopback-bw` and `network/loopback-lat`; up to 3.25 they were 498 MB/s and 15 us.
 pub(crate) const LOOPBACK: LinkId = LinkId(0);
 const LOOPBACK_BANDWIDTH: f64 = 10e9;
 const LOOPBACK_LATENCY: f64 = 0.0;
@@ -247,7 +249,8 @@ impl Platform {
         &self.storages
     }
 
-    /// What the reader did not follow to the letter, one line each with its place in the file: to be shown to the user.
+    /// What the reader did not follow to the letter, one line each with its place in the file: to be shown to
+    /// the user.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

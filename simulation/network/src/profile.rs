@@ -1,8 +1,9 @@
 //! Profiles: how a bandwidth, a latency, a speed or a state changes over time, in SimGrid's text format.
 //!
-//! A line is a time in seconds and the value from then on; `#` and `%` open comments. With `PERIODICITY s` the list repeats every
-//! `s` seconds, with `LOOPAFTER s` it repeats `s` seconds after its last line. Random profiles (`STOCHASTIC`) are refused.
-//! Invariant: times do not decrease, and the period of a repeated list is long enough for time to advance.
+//! A line is a time in seconds and the value from then on; `#` and `%` open comments. With `PERIODICITY s`
+//! the list repeats every `s` seconds, with `LOOPAFTER s` it repeats `s` seconds after its last line. Random
+//! profiles (`STOCHASTIC`) are refused. Invariant: times do not decrease, and the period of a repeated list
+//! is long enough for time to advance.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ const MOST_SECONDS: f64 = 1e10;
 const LEAST_PERIOD: f64 = 1e-6;
 
 impl Profile {
-    /// Reads a profile whose values satisfy `allowed`; `periodicity` is in seconds, and ignored unless positive.
+    /// Reads a profile whose values satisfy `allowed`; `periodicity` is in seconds, and ignored unless
+    /// positive.
     pub(crate) fn read(
         text: &str,
         periodicity: f64,

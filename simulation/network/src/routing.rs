@@ -1,12 +1,12 @@
 //! Routes: the links that a transfer uses, through nested zones.
 //!
-//! A zone finds the way from one of its members to another (see `routing/`). If the ends of a route lie in different zones, the
-//! innermost zone around both has a way between the two members that contain them, from gateway to gateway; the ways to the
-//! gateways are routes themselves. A bypass route replaces what a zone would find. The rules are those of SimGrid 3.32; among
-//! several shortest ways the choice is SimGrid's too.
+//! A zone finds the way from one of its members to another (see `routing/`). If the ends of a route lie in
+//! different zones, the innermost zone around both has a way between the two members that contain them, from
+//! gateway to gateway; the ways to the gateways are routes themselves. A bypass route replaces what a zone
+//! would find. The rules are those of SimGrid 3.32; among several shortest ways the choice is SimGrid's too.
 //!
-//! Invariant: the search ends: a route of more than [`MOST_STEPS`] ways, or of ways nested more than [`MOST_LEVELS`] deep, counts
-//! as a loop.
+//! Invariant: the search ends: a route of more than [`MOST_STEPS`] ways, or of ways nested more than
+//! [`MOST_LEVELS`] deep, counts as a loop.
 
 mod dragonfly;
 mod fat_tree;
@@ -31,7 +31,8 @@ use crate::platform::{Bypass, HostId, LOOPBACK, LinkId, Platform, PointId, ZoneI
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Way {
     pub links: Vec<LinkId>,
-    /// If the members are zones: the point in the first zone where the way starts, and the point in the last zone where it ends.
+    /// If the members are zones: the point in the first zone where the way starts, and the point in the last
+    /// zone where it ends.
     pub gateways: Option<(PointId, PointId)>,
 }
 
@@ -63,7 +64,8 @@ enum Ways<'p> {
 }
 
 impl Routing {
-    /// Whether the file gives a route from one member to another, for zones that need one for every two members.
+    /// Whether the file gives a route from one member to another, for zones that need one for every two
+    /// members.
     pub(crate) fn is_given(&self, from: u32, to: u32) -> bool {
         !matches!(self, Self::Full(table) if from != to && !table.contains_key(&(from, to)))
     }
@@ -82,8 +84,8 @@ impl Routing {
         }
     }
 
-    /// Appends the links from one member to another, for zones whose shape determines them. Returns the latency in seconds that the
-    /// route has beside that of its links.
+    /// Appends the links from one member to another, for zones whose shape determines them. Returns the
+    /// latency in seconds that the route has beside that of its links.
     fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> f64 {
         match self {
             Self::Full(_) | Self::Floyd(_) | Self::Dijkstra(_) | Self::Empty => {}
@@ -134,8 +136,8 @@ impl Platform {
         Ok(Route { links, latency })
     }
 
-    /// Writes the links of the route from one host to another into `links`, which is empty. Returns the latency in seconds that the
-    /// route has beside that of its links.
+    /// Writes the links of the route from one host to another into `links`, which is empty. Returns the
+    /// latency in seconds that the route has beside that of its links.
     pub(crate) fn route_into(
         &self,
         from: HostId,
@@ -195,8 +197,9 @@ impl<'p> Search<'p> {
             return Ok(());
         }
         let Some(ways) = self.local(around, near, far) else {
-            // As in SimGrid: two hosts or routers of a Full zone without a route have an empty one. Where nothing else is on
-            // the way, that is an error (`Platform::route_into`); else the reader has told it.
+            // As in SimGrid: two hosts or routers of a Full zone without a route have an empty one. Where
+            // nothing else is on the way, that is an error (`Platform::route_into`); else the
+            // reader has told it.
             let is_empty =
                 matches!(self.platform.zone(around).routing, Routing::Full(_)) && near == from && far == to;
             return if is_empty { Ok(()) } else { Err(self.missing(around, near, far)) };
@@ -279,8 +282,8 @@ impl<'p> Search<'p> {
         Ok(())
     }
 
-    /// The bypass route of zone `around` for two points or for zones that contain them, the nearest first; also returns the points
-    /// or zones that it is for.
+    /// The bypass route of zone `around` for two points or for zones that contain them, the nearest first;
+    /// also returns the points or zones that it is for.
     fn bypass(&self, around: ZoneId, from: PointId, to: PointId) -> Option<(&'p Bypass, PointId, PointId)> {
         let platform = self.platform;
         let bypasses = &platform.zone(around).bypasses;

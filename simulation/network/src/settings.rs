@@ -16,7 +16,8 @@
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// `network/model`: its name as the file writes it, and where, as `file:line:column`. The caller chooses the model.
+    /// `network/model`: its name as the file writes it, and where, as `file:line:column`. The caller chooses
+    /// the model.
     pub model: Option<(String, String)>,
     /// `network/latency-factor`.
     pub latency_factor: Option<f64>,

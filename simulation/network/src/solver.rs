@@ -1,13 +1,16 @@
-//! Max-min sharing of links among flows, with incremental solutions: only what a change may affect is solved again.
+//! Max-min sharing of links among flows, with incremental solutions: only what a change may affect is solved
+//! again.
 //!
-//! Every flow has a penalty. Its rate is its **level** divided by its penalty, and the levels of all flows rise together until
-//! something stops them. A flow stops at its own bound. A shared link stops all its flows when the weighted sum of their rates
-//! reaches its capacity; a fat pipe does when the largest weighted rate reaches it. Stopped flows keep their level while the other
-//! levels rise on. This is the sharing of SimGrid's network models, in which a fat pipe also stops all of its flows.
+//! Every flow has a penalty. Its rate is its **level** divided by its penalty, and the levels of all flows
+//! rise together until something stops them. A flow stops at its own bound. A shared link stops all its flows
+//! when the weighted sum of their rates reaches its capacity; a fat pipe does when the largest weighted rate
+//! reaches it. Stopped flows keep their level while the other levels rise on. This is the sharing of
+//! SimGrid's network models, in which a fat pipe also stops all of its flows.
 //!
-//! [`Solver`] identifies flows by numbers that the caller chooses; [`Shares`] does the work and identifies them by slots.
-//! Invariants: after a solution no link carries more than its capacity and no flow more than its bound; every flow is at its bound,
-//! or on a full link on which no flow has a higher level; and rates do not depend on the order of changes.
+//! [`Solver`] identifies flows by numbers that the caller chooses; [`Shares`] does the work and identifies
+//! them by slots. Invariants: after a solution no link carries more than its capacity and no flow more than
+//! its bound; every flow is at its bound, or on a full link on which no flow has a higher level; and rates do
+//! not depend on the order of changes.
 
 mod shares;
 mod solution;
@@ -50,8 +53,8 @@ impl Solver {
         self.shares.set_capacity(link, capacity);
     }
 
-    /// Adds a flow under an unused number below 2^32, with its penalty and bound (above 0, the bound may be infinite) and the links
-    /// it uses, each once, with their weights above 0.
+    /// Adds a flow under an unused number below 2^32, with its penalty and bound (above 0, the bound may be
+    /// infinite) and the links it uses, each once, with their weights above 0.
     pub fn insert(&mut self, flow: usize, penalty: f64, bound: f64, links: &[(usize, f64)]) {
         let number = u32::try_from(flow).expect("a flow's number is below 2^32");
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -82,8 +85,8 @@ impl Solver {
         self.slots.get(&flow).map_or(0.0, |slot| self.shares.rate(*slot))
     }
 
-    /// Updates the rates after changes, and returns the flows that were examined, in order. The rates of all other flows are
-    /// unchanged.
+    /// Updates the rates after changes, and returns the flows that were examined, in order. The rates of all
+    /// other flows are unchanged.
     pub fn solve(&mut self) -> Vec<usize> {
         self.shares.solve();
         let mut flows: Vec<usize> =

@@ -1,5 +1,5 @@
-//! The readers on damaged input: they may refuse it with a message that has a place, but never panic, and never use memory out of
-//! proportion. What they accept can be used.
+//! The readers on damaged input: they may refuse it with a message that has a place, but never panic, and
+//! never use memory out of proportion. What they accept can be used.
 
 use std::fs;
 use std::path::Path;

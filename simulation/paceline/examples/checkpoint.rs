@@ -1,5 +1,5 @@
-//! A run that is stopped half-way and resumed from its checkpoint, under another protocol and on more threads: the result is that
-//! of a run that nobody stopped.
+//! A run that is stopped half-way and resumed from its checkpoint, under another protocol and on more
+//! threads: the result is that of a run that nobody stopped.
 use std::time::Duration;
 
 use paceline::prelude::*;

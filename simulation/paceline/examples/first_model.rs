@@ -1,4 +1,5 @@
-//! A closed network of single-server stations: customers queue, are served, and walk on to a station drawn at random.
+//! A closed network of single-server stations: customers queue, are served, and walk on to a station drawn at
+//! random.
 use paceline::prelude::*;
 
 struct Stations(u32);

@@ -1,7 +1,8 @@
-//! What a mistake in a model looks like: `main` returns the error of the run, which says who did what, and when.
+//! What a mistake in a model looks like: `main` returns the error of the run, which says who did what, and
+//! when.
 //!
-//! The model promises that every message takes a second, and at the third round a station is faster than that. With the argument
-//! `panic`, it panics instead.
+//! The model promises that every message takes a second, and at the third round a station is faster than
+//! that. With the argument `panic`, it panics instead.
 
 use paceline::prelude::*;
 

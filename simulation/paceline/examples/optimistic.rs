@@ -1,5 +1,5 @@
-//! Servers that hand jobs on to each other without any lookahead, run optimistically: federates run ahead, and take events back
-//! by `undo` where a message comes from their past.
+//! Servers that hand jobs on to each other without any lookahead, run optimistically: federates run ahead,
+//! and take events back by `undo` where a message comes from their past.
 use paceline::prelude::*;
 
 /// Servers that remember the longest job.

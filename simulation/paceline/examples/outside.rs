@@ -1,7 +1,8 @@
-//! A production line of four machines. Another program runs the third of them and joins over a Unix socket; this one steps the run,
-//! draws what waits at the others, and sends in a late pallet.
+//! A production line of four machines. Another program runs the third of them and joins over a Unix socket;
+//! this one steps the run, draws what waits at the others, and sends in a late pallet.
 //!
-//! Without arguments both sides are here, on two threads. `outside host PATH` and `outside join PATH` are two programs.
+//! Without arguments both sides are here, on two threads. `outside host PATH` and `outside join PATH` are two
+//! programs.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

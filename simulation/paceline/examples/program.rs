@@ -1,4 +1,5 @@
-//! The program of a model: what `paceline run` is for the models that come with Paceline. Its parameters come from a scenario.
+//! The program of a model: what `paceline run` is for the models that come with Paceline. Its parameters come
+//! from a scenario.
 use paceline::prelude::*;
 use paceline::results::{Results, RunFacts, Summary};
 use serde::{Deserialize, Serialize};

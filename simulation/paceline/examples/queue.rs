@@ -1,4 +1,5 @@
-//! One counter, one line of customers (M/M/1), and how long they wait: simulated, and beside it what theory says.
+//! One counter, one line of customers (M/M/1), and how long they wait: simulated, and beside it what theory
+//! says.
 use std::collections::VecDeque;
 
 use paceline::prelude::*;

@@ -1,5 +1,6 @@
-//! Stations with three counters and one line each (M/M/3): how long customers wait, how long the lines are, how busy the counters, after a
-//! warm-up. Under every protocol the statistics are the same to the last bit, and near what theory says.
+//! Stations with three counters and one line each (M/M/3): how long customers wait, how long the lines are,
+//! how busy the counters, after a warm-up. Under every protocol the statistics are the same to the last bit,
+//! and near what theory says.
 use std::collections::VecDeque;
 
 use paceline::prelude::*;

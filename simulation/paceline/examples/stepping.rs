@@ -1,7 +1,7 @@
 //! A run that is moved on step by step: look into it, send it events, and end it when it has said enough.
 //!
-//! The model is one counter in a post office (M/M/1). The owner of the run looks at the queue every ten minutes, and sends in
-//! a coach party at noon.
+//! The model is one counter in a post office (M/M/1). The owner of the run looks at the queue every ten
+//! minutes, and sends in a coach party at noon.
 
 use paceline::prelude::*;
 

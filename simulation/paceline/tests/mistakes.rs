@@ -1,7 +1,7 @@
 //! What the author of a model reads when it goes wrong: the example `mistake`, run as a program of its own.
 //!
-//! The program is this test again, so that it is never an older build of the example: its `main` is called, and what it returns is
-//! reported as that of any `main` is.
+//! The program is this test again, so that it is never an older build of the example: its `main` is called,
+//! and what it returns is reported as that of any `main` is.
 
 use std::process::{Command, ExitCode, Output, Termination};
 

@@ -1,5 +1,5 @@
-//! Time in picoseconds: delays below a nanosecond are exact, and the digest is one under every protocol. Built with the feature of that
-//! name only.
+//! Time in picoseconds: delays below a nanosecond are exact, and the digest is one under every protocol.
+//! Built with the feature of that name only.
 #![cfg(feature = "picoseconds")]
 
 use paceline::prelude::*;

@@ -1,5 +1,5 @@
-//! What a process costs: nanoseconds for a yield, a sleep, a message; bytes for a process that waits. Medians of rounds in which
-//! every row runs once.
+//! What a process costs: nanoseconds for a yield, a sleep, a message; bytes for a process that waits. Medians
+//! of rounds in which every row runs once.
 //!
 //! `cargo bench -p paceline-processes --bench switches`
 

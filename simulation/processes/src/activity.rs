@@ -1,7 +1,7 @@
 //! Activities: messages and computations that proceed while the process that began them does something else.
 //!
-//! So a process waits for several things at once, such as messages of two mailboxes: it begins both, then calls
-//! [`Activity::wait_any`].
+//! So a process waits for several things at once, such as messages of two mailboxes: it begins both, then
+//! calls [`Activity::wait_any`].
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::Process;
 use crate::core::{Answer, ProcessId, Request, RequestError};
 use crate::desk::{ask, tell_if_there};
 
-/// A message being sent or received, or a computation, that a process has begun. Dropped by that process before it is
-/// over, it is cancelled; [`Activity::detach`] lets it proceed alone.
+/// A message being sent or received, or a computation, that a process has begun. Dropped by that process
+/// before it is over, it is cancelled; [`Activity::detach`] lets it proceed alone.
 ///
 /// ```
 /// use paceline_processes::{Activity, Process, Simulation};
@@ -89,7 +89,8 @@ impl<P: Send + 'static> Activity<P> {
         }
     }
 
-    /// Waits until one of `activities` is over, and says which: its [`Activity::wait`] gives the outcome at once.
+    /// Waits until one of `activities` is over, and says which: its [`Activity::wait`] gives the outcome at
+    /// once.
     pub async fn wait_any(cx: &Process<P>, activities: &mut [&mut Self]) -> Result<usize, RequestError> {
         Self::first(cx, activities, None).await
     }

@@ -1,10 +1,12 @@
-//! On what the code of a process runs: as a future on whatever thread runs the round, on a coroutine, or on a thread of its own.
+//! On what the code of a process runs: as a future on whatever thread runs the round, on a coroutine, or on a
+//! thread of its own.
 //!
-//! A process on a coroutine or a thread may also block ([`Process::block_on`](crate::Process::block_on)): for code that cannot
-//! be async. Whatever it runs on, the process takes its turns one after the other and asks at the same desk: so the digest is
-//! the same (SimGrid report, section 2, compares such contexts).
+//! A process on a coroutine or a thread may also block ([`Process::block_on`](crate::Process::block_on)): for
+//! code that cannot be async. Whatever it runs on, the process takes its turns one after the other and asks
+//! at the same desk: so the digest is the same (SimGrid report, section 2, compares such contexts).
 //!
-//! Invariant: what a thread knows of the coroutine or process that runs on it is that of the innermost simulation.
+//! Invariant: what a thread knows of the coroutine or process that runs on it is that of the innermost
+//! simulation.
 
 mod coroutine;
 #[cfg(target_os = "linux")]
@@ -24,10 +26,10 @@ pub enum ContextKind {
     /// As a future, without a stack of its own: the cheapest.
     #[default]
     Future,
-    /// On a coroutine, a stack of its own of 256 KiB, which may block. A process that has blocked stays on its thread until
-    /// it awaits; the part of it that blocks may therefore hold what must not change threads. Beside threads that run many
-    /// processes each, this is the cheapest that can block; on several threads, a round of few such processes pays for
-    /// handing each to its thread.
+    /// On a coroutine, a stack of its own of 256 KiB, which may block. A process that has blocked stays on
+    /// its thread until it awaits; the part of it that blocks may therefore hold what must not change
+    /// threads. Beside threads that run many processes each, this is the cheapest that can block; on
+    /// several threads, a round of few such processes pays for handing each to its thread.
     Coroutine,
     /// On a thread of its own, which may block.
     Thread,
@@ -54,8 +56,8 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A simulation runs on this thread from now on, perhaps within a process of another: what the thread knows of that one is put
-/// aside until this is dropped.
+/// A simulation runs on this thread from now on, perhaps within a process of another: what the thread knows
+/// of that one is put aside until this is dropped.
 pub(crate) fn set_aside() -> impl Drop {
     struct Outer(Option<thread::Gate>, coroutine::Current, u16);
     impl Drop for Outer {

@@ -1,14 +1,15 @@
-//! The sequential core of process-oriented simulations: a world of hosts, messages and shared objects that answers what processes
-//! ask for.
+//! The sequential core of process-oriented simulations: a world of hosts, messages and shared objects that
+//! answers what processes ask for.
 //!
-//! Processes act on the world by requests only, as programs act on a machine by system calls (SimGrid report, section 2). The
-//! core knows nothing of how their code runs: a front end asks for the next round, which is all processes that can run at
-//! one instant, runs their code in any order and on any threads, and then hands in what they asked for, in the order of the
-//! round. The core answers in that order. It has no thread and no clock; equal requests give equal answers.
-//! The rest of this crate is a front end; [`Decider`] says which of its rounds run faster on many threads.
+//! Processes act on the world by requests only, as programs act on a machine by system calls (SimGrid report,
+//! section 2). The core knows nothing of how their code runs: a front end asks for the next round, which is
+//! all processes that can run at one instant, runs their code in any order and on any threads, and then hands
+//! in what they asked for, in the order of the round. The core answers in that order. It has no thread and no
+//! clock; equal requests give equal answers. The rest of this crate is a front end; [`Decider`] says which of
+//! its rounds run faster on many threads.
 //!
-//! Invariants: time does not go backwards; a process is in at most one round at a time; the order of a round is that of
-//! process numbers.
+//! Invariants: time does not go backwards; a process is in at most one round at a time; the order of a round
+//! is that of process numbers.
 
 #![forbid(unsafe_code)]
 
@@ -111,7 +112,8 @@ pub struct Core<P, N> {
     now: Time,
     /// The time at which a process last ran.
     acted: Time,
-    /// The exact time, in the present instant, of what is being dealt with: whoever resumes by it does so then.
+    /// The exact time, in the present instant, of what is being dealt with: whoever resumes by it does so
+    /// then.
     cause: Moment,
     network: N,
     hosts: Vec<Host>,
@@ -140,7 +142,8 @@ pub struct Core<P, N> {
 }
 
 impl<P, N: Network> Core<P, N> {
-    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between them.
+    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between
+    /// them.
     pub fn new(network: N, hosts: &[(f64, u32)]) -> Self {
         let parcels = Parcels::new(network.least_latency());
         Self {
@@ -192,8 +195,8 @@ impl<P, N: Network> Core<P, N> {
         self.messages.unreceived(Time::MAX)
     }
 
-    /// A number of a process that depends only on who spawned it and as the how manieth. Panics, as all that asks about a
-    /// process, where it has ended in an earlier instant: then it is forgotten.
+    /// A number of a process that depends only on who spawned it and as the how manieth. Panics, as all that
+    /// asks about a process, where it has ended in an earlier instant: then it is forgotten.
     pub fn identity(&self, process: ProcessId) -> u64 {
         self.processes[process].identity
     }
@@ -235,8 +238,9 @@ impl<P, N: Network> Core<P, N> {
         self.cause = if moment.at == self.now { moment } else { Moment::at(self.now) };
     }
 
-    /// Advances to the next instant at which a process can run, but not beyond `until`. Who that is stands in `round`, if it is
-    /// a round; all of them are to be run, and what they ask for to be handed in, before the next call.
+    /// Advances to the next instant at which a process can run, but not beyond `until`. Who that is stands in
+    /// `round`, if it is a round; all of them are to be run, and what they ask for to be handed in,
+    /// before the next call.
     pub fn next_round(&mut self, until: Time, round: &mut Vec<ProcessId>) -> Step {
         round.clear();
         self.processes.forget();
@@ -325,7 +329,8 @@ impl<P, N: Network> Core<P, N> {
         self.landed(landed);
     }
 
-    /// The same, and starts the parcels that are due. Says whether there were any: they may have ended already.
+    /// The same, and starts the parcels that are due. Says whether there were any: they may have ended
+    /// already.
     fn advance_once(&mut self, landed: &mut Vec<Landed<P>>) -> bool {
         for end in carrier::advance(&mut self.network, self.now) {
             if self.parcels.carrier.ended(end, self.now, landed) {
@@ -351,7 +356,8 @@ impl<P, N: Network> Core<P, N> {
         self.processes[process].answer.take()
     }
 
-    /// Of what kind the answer is that a process in the round is told: done, a message, a failure, or something else.
+    /// Of what kind the answer is that a process in the round is told: done, a message, a failure, or
+    /// something else.
     pub fn kind(&self, process: ProcessId) -> usize {
         match &self.processes[process].answer {
             Some(Answer::Done) => 0,
@@ -361,7 +367,8 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// Whether processes have been ended by others, or have come back, of which the front end does not know yet.
+    /// Whether processes have been ended by others, or have come back, of which the front end does not know
+    /// yet.
     pub fn has_news(&self) -> bool {
         !(self.killed.is_empty() && self.restarted.is_empty())
     }
@@ -371,7 +378,8 @@ impl<P, N: Network> Core<P, N> {
         std::mem::take(&mut self.killed)
     }
 
-    /// Processes that have come back with their host since the last call: the one that has ended, and the new one.
+    /// Processes that have come back with their host since the last call: the one that has ended, and the new
+    /// one.
     pub fn take_restarted(&mut self) -> Vec<(ProcessId, ProcessId)> {
         std::mem::take(&mut self.restarted)
     }

@@ -1,12 +1,13 @@
 //! The threads on which the code of a round's processes runs.
 //!
-//! The tasks of a round are dealt into chunks; a free thread takes the next chunk. The coordinating thread is the one that
-//! asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its place (SimGrid report, section
-//! 4.2).
+//! The tasks of a round are dealt into chunks; a free thread takes the next chunk. The coordinating thread is
+//! the one that asks the core: while a round runs it works too, or sleeps, or has an extra thread work in its
+//! place (SimGrid report, section 4.2).
 //!
 //! Tasks that block on coroutines resume on their own thread: [`home`] runs such rounds.
 //!
-//! Invariants: a chunk is filled before it can be taken, and taken once a round; a round is over when all chunks are.
+//! Invariants: a chunk is filled before it can be taken, and taken once a round; a round is over when all
+//! chunks are.
 
 mod home;
 
@@ -153,7 +154,8 @@ pub(crate) struct Crew<P> {
 }
 
 impl<P: Send + 'static> Crew<P> {
-    /// `threads` threads that run code, the calling one among them where it works; none where that is only itself.
+    /// `threads` threads that run code, the calling one among them where it works; none where that is only
+    /// itself.
     pub(crate) fn start(
         threads: usize,
         coordination: Coordination,

@@ -1,8 +1,9 @@
 //! What a process and the simulation that runs it share: requests go out, answers come in.
 //!
-//! A thread that runs processes has a desk. While the code of a process runs, the desk is the *current* one of the thread, where
-//! the process's handle finds it: so nothing is locked, a handle in wrong hands is noticed, and a process that waits
-//! keeps next to nothing. A simulation may run within a process of another: the outer desk is put aside meanwhile.
+//! A thread that runs processes has a desk. While the code of a process runs, the desk is the *current* one
+//! of the thread, where the process's handle finds it: so nothing is locked, a handle in wrong hands is
+//! noticed, and a process that waits keeps next to nothing. A simulation may run within a process of another:
+//! the outer desk is put aside meanwhile.
 //!
 //! Invariant: at most one request that is waited for is open at a time.
 
@@ -67,7 +68,8 @@ impl ProcessState {
     }
 }
 
-/// What a thread and the process whose turn it is hand to each other: requests, answers, and where the process runs.
+/// What a thread and the process whose turn it is hand to each other: requests, answers, and where the
+/// process runs.
 pub(crate) struct Desk<P> {
     /// Of the process whose turn it is.
     pub(crate) process: ProcessState,
@@ -130,8 +132,8 @@ pub(crate) fn tell_if_there<P: 'static>(id: ProcessId, request: Request<P>) {
     with(id, |desk: &mut Desk<P>| desk.requests.push(request));
 }
 
-/// Asks for something and waits for the answer. The request is made where it is to lie: most are much smaller than the
-/// largest, as which they would be moved.
+/// Asks for something and waits for the answer. The request is made where it is to lie: most are much smaller
+/// than the largest, as which they would be moved.
 #[inline(always)]
 pub(crate) fn ask<P: 'static, F: FnOnce() -> Request<P>>(id: ProcessId, request: F) -> Ask<P, F> {
     Ask { id, request: Some(request), open: false, payload: PhantomData }

@@ -1,15 +1,15 @@
 //! A world of processes dealt to federates, which the engine runs side by side under its window protocol.
 //!
-//! Each federate has some of the hosts, with a core of its own, and is one logical process of an engine's model: it handles an
-//! instant at a time, with all rounds of it. Between federates go parcels only, whose latency is the lookahead. Where parcels share
-//! the network, one more logical process carries them all (see [`Carrier`]); half of the least latency is its lookahead, and half
-//! that of the federates.
+//! Each federate has some of the hosts, with a core of its own, and is one logical process of an engine's
+//! model: it handles an instant at a time, with all rounds of it. Between federates go parcels only, whose
+//! latency is the lookahead. Where parcels share the network, one more logical process carries them all (see
+//! [`Carrier`]); half of the least latency is its lookahead, and half that of the federates.
 //!
-//! The run ends, as one on one core does, after the instant in which the last process ends that is no daemon. A federate may have
-//! gone on by then; what it did later is not counted ([`Ending`]).
+//! The run ends, as one on one core does, after the instant in which the last process ends that is no daemon.
+//! A federate may have gone on by then; what it did later is not counted ([`Ending`]).
 //!
-//! Invariants: a federate comes to an instant only when all that arrives in it is there; the result does not depend on how many
-//! federates there are.
+//! Invariants: a federate comes to an instant only when all that arrives in it is there; the result does not
+//! depend on how many federates there are.
 
 mod agenda;
 mod carrying;
@@ -36,8 +36,8 @@ use housed::Housed;
 use mail::Event;
 use part::{Apart, Part};
 
-/// A logical process of the engine: a federate or the carrier. The engine's model knows no more of them, so that the engine is
-/// compiled for it once, whatever messages and networks there are.
+/// A logical process of the engine: a federate or the carrier. The engine's model knows no more of them, so
+/// that the engine is compiled for it once, whatever messages and networks there are.
 trait Handles {
     /// Something happens to it.
     fn handle(&self, event: &Event, world: &World, cx: &mut Context<'_, Federates<'_>>);

@@ -1,9 +1,10 @@
-//! Processes: programs that live on the hosts of a simulated world, sleep, compute and send each other messages.
+//! Processes: programs that live on the hosts of a simulated world, sleep, compute and send each other
+//! messages.
 //!
-//! A process is an `async fn` over its [`Process`] handle, in the terms of SimGrid; a [`Simulation`] runs all of them. Their
-//! code acts on the world by requests only, which a sequential [`core`] answers in a fixed order, so that the
-//! code of all processes that can run at one instant may run on many threads, with the same digest on any number of them
-//! (SimGrid report; Quinson, Rosa and Thiéry, 2012).
+//! A process is an `async fn` over its [`Process`] handle, in the terms of SimGrid; a [`Simulation`] runs all
+//! of them. Their code acts on the world by requests only, which a sequential [`core`] answers in a fixed
+//! order, so that the code of all processes that can run at one instant may run on many threads, with the
+//! same digest on any number of them (SimGrid report; Quinson, Rosa and Thiéry, 2012).
 //!
 //! ```
 //! use paceline_processes::{Process, Simulation};

@@ -1,7 +1,8 @@
 //! How much of the time of a run could be divided among threads: the code of rounds of several processes.
 //!
-//! Clocks cost more than a short turn, so of small rounds only some are timed and stand for the others. A round on many threads
-//! counts as often as there are threads, which is the most that one thread would take for it.
+//! Clocks cost more than a short turn, so of small rounds only some are timed and stand for the others. A
+//! round on many threads counts as often as there are threads, which is the most that one thread would take
+//! for it.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,8 @@
-//! Models of processes: parameters, the processes that they put into a simulation, and what they report of a run.
+//! Models of processes: parameters, the processes that they put into a simulation, and what they report of a
+//! run.
 //!
-//! This is for processes what `Model` with its results is for logical processes: a program runs any type that has it, and needs to
-//! know no more of it.
+//! This is for processes what `Model` with its results is for logical processes: a program runs any type that
+//! has it, and needs to know no more of it.
 
 use paceline_network::Network;
 use paceline_results::Summary;
@@ -64,11 +65,13 @@ use crate::{Report, Simulation};
 pub trait ProcessModel {
     /// What messages carry.
     type Message: Send + 'static;
-    /// What processes write while they run and [`results`](Self::results) reads at the end: counters behind an `Arc`, for example.
-    /// Processes run on several threads, so it must not depend on the order in which those of one instant add to it.
+    /// What processes write while they run and [`results`](Self::results) reads at the end: counters behind
+    /// an `Arc`, for example. Processes run on several threads, so it must not depend on the order in
+    /// which those of one instant add to it.
     type Outcome;
 
-    /// How many hosts a network has that no platform describes, so that each process that needs one has a host of its own.
+    /// How many hosts a network has that no platform describes, so that each process that needs one has a
+    /// host of its own.
     fn hosts(&self) -> u32;
 
     /// Whether it can run on this many hosts of a platform.
@@ -82,18 +85,20 @@ pub trait ProcessModel {
         false
     }
 
-    /// Adds its processes to a simulation whose hosts were [checked](Self::check). Random numbers that are drawn before the run come
-    /// from `seed`; those of processes from [`Process::draw`](crate::Process::draw).
+    /// Adds its processes to a simulation whose hosts were [checked](Self::check). Random numbers that are
+    /// drawn before the run come from `seed`; those of processes from
+    /// [`Process::draw`](crate::Process::draw).
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Self::Message, N>, seed: u64) -> Self::Outcome;
 
-    /// What a process found that makes the results worthless. It is reported in place of the results, and of the error with which the
-    /// run ended: others may have waited for that process in vain.
+    /// What a process found that makes the results worthless. It is reported in place of the results, and of
+    /// the error with which the run ended: others may have waited for that process in vain.
     fn failure(&self, outcome: &Self::Outcome) -> Option<String> {
         let _ = outcome;
         None
     }
 
-    /// The results of a run that has ended. The error says which totals do not match, for example when messages are missing.
+    /// The results of a run that has ended. The error says which totals do not match, for example when
+    /// messages are missing.
     fn results(&self, outcome: Self::Outcome, report: &Report) -> Result<Summary, String> {
         let _ = (outcome, report);
         Ok(Summary::default())

@@ -1,5 +1,5 @@
-//! What a process can do: the handle that its code is given. A call that waits takes one thing; several at once are
-//! [activities](crate::Activity).
+//! What a process can do: the handle that its code is given. A call that waits takes one thing; several at
+//! once are [activities](crate::Activity).
 
 use std::fmt;
 use std::future::Future;
@@ -14,10 +14,11 @@ use crate::core::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, Req
 use crate::desk::{self, Body, Desk, Spawned};
 use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
 
-/// The handle of a process, for its own code. `P` is what messages carry. Clones are handles of the same process.
+/// The handle of a process, for its own code. `P` is what messages carry. Clones are handles of the same
+/// process.
 ///
-/// Whatever takes simulated time is `async`; all else takes effect when the process waits next, in the order in which it was
-/// asked for.
+/// Whatever takes simulated time is `async`; all else takes effect when the process waits next, in the order
+/// in which it was asked for.
 ///
 /// ```
 /// use paceline_processes::{Process, Simulation};
@@ -80,7 +81,8 @@ impl<P: Send + 'static> Process<P> {
         desk::on_desk(self.id(), |desk: &mut Desk<P>| desk.now)
     }
 
-    /// Draws from the random numbers of this process, which depend on nothing but the seed of the run and its number.
+    /// Draws from the random numbers of this process, which depend on nothing but the seed of the run and its
+    /// number.
     pub fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
         // What is drawn may depend on what else the handle says.
         let mut rng = desk::on_desk(self.id, |desk: &mut Desk<P>| desk.process.rng);
@@ -109,9 +111,9 @@ impl<P: Send + 'static> Process<P> {
         }
     }
 
-    /// Waits for a future of this process without being async: for a process with a stack of its own, on a coroutine or a
-    /// thread ([`ContextKind`](crate::ContextKind)); elsewhere it panics. A process that ends while it blocks unwinds: what it
-    /// holds is dropped, and must not block again.
+    /// Waits for a future of this process without being async: for a process with a stack of its own, on a
+    /// coroutine or a thread ([`ContextKind`](crate::ContextKind)); elsewhere it panics. A process that
+    /// ends while it blocks unwinds: what it holds is dropped, and must not block again.
     ///
     /// ```
     /// use paceline_processes::{ContextKind, Process, Simulation};
@@ -253,8 +255,9 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::Kill(process));
     }
 
-    /// Stops another process until it is resumed, and with it all computations that it has begun and not detached, whether it
-    /// waits for them or not. Everything else proceeds: sleeps, time limits, messages; it hears of them when it resumes.
+    /// Stops another process until it is resumed, and with it all computations that it has begun and not
+    /// detached, whether it waits for them or not. Everything else proceeds: sleeps, time limits,
+    /// messages; it hears of them when it resumes.
     pub fn suspend(&self, process: ProcessId) {
         desk::tell::<P>(self.id(), Request::Suspend(process));
     }
@@ -285,8 +288,9 @@ impl<P: Send + 'static> Process<P> {
         desk::tell::<P>(self.id(), Request::SwitchOn(host));
     }
 
-    /// Has something done when this process has ended, however it ends; the latest first. It may use the handle to know the time, and
-    /// its panic is one of the process; what it asks for is not done any more.
+    /// Has something done when this process has ended, however it ends; the latest first. It may use the
+    /// handle to know the time, and its panic is one of the process; what it asks for is not done any
+    /// more.
     pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
         desk::on_desk(self.id(), |desk: &mut Desk<P>| {
             desk.process.hooks.get_or_insert_default().push(Box::new(hook));
@@ -302,8 +306,8 @@ impl<P: Send + 'static> Process<P> {
         ObjectId { owner: self.id(), number, kind }
     }
 
-    /// A semaphore with this many permits. It lives as long as the run, as all that processes share, and takes no memory while it
-    /// is as it was made.
+    /// A semaphore with this many permits. It lives as long as the run, as all that processes share, and
+    /// takes no memory while it is as it was made.
     pub fn semaphore(&self, permits: u32) -> Semaphore {
         Semaphore(self.object(ObjectKind::Semaphore(permits)))
     }

@@ -28,9 +28,9 @@ pub struct Report {
     pub windows: u64,
     /// Real time that the run took, from its call to its end.
     pub wall: Duration,
-    /// The share of one thread's time that the code of rounds of several processes takes, from 0 to 1: all that many threads
-    /// can divide. Measured, of small rounds by a part of them; of rounds that ran on many threads it is the most that one thread
-    /// would take. Zero in a run on federates.
+    /// The share of one thread's time that the code of rounds of several processes takes, from 0 to 1: all
+    /// that many threads can divide. Measured, of small rounds by a part of them; of rounds that ran on
+    /// many threads it is the most that one thread would take. Zero in a run on federates.
     pub parallel_share: f64,
     /// Mailboxes with messages that were not received, and their number.
     pub unreceived: Vec<(Mailbox, usize)>,
@@ -38,8 +38,8 @@ pub struct Report {
     pub panicked: Vec<(ProcessId, String)>,
 }
 
-/// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its time, from 0 to 1, is
-/// divided among them and the rest is not (Amdahl, 1967).
+/// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its
+/// time, from 0 to 1, is divided among them and the rest is not (Amdahl, 1967).
 ///
 /// ```
 /// use paceline_processes::amdahl_bound;

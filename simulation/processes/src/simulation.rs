@@ -1,7 +1,7 @@
 //! A simulation of processes: how it is set up and run.
 //!
-//! What is set here changes nothing of the results, but for the horizon, the seed, and what a panic ends. The run itself, round
-//! after round, is in `run`; who watches its rounds gets a [`RoundRecord`].
+//! What is set here changes nothing of the results, but for the horizon, the seed, and what a panic ends. The
+//! run itself, round after round, is in `run`; who watches its rounds gets a [`RoundRecord`].
 
 mod platform;
 pub(crate) mod run;
@@ -101,7 +101,8 @@ pub(crate) struct Settings {
 }
 
 impl<P: Send + 'static, N: Network> Simulation<P, N> {
-    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between them.
+    /// A world at time 0: hosts with a speed in flops a second and a number of cores, and the network between
+    /// them.
     pub fn new(network: N, hosts: &[(f64, u32)]) -> Self {
         let settings = Settings {
             until: Time::MAX,
@@ -177,8 +178,9 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self
     }
 
-    /// Has `tell` called during the run with every process that keeps its thread for a second of real time or more (on a thread of
-    /// its own, and in debug builds only), and with one that resumes again and again for three seconds at one simulated time.
+    /// Has `tell` called during the run with every process that keeps its thread for a second of real time or
+    /// more (on a thread of its own, and in debug builds only), and with one that resumes again and again
+    /// for three seconds at one simulated time.
     pub fn on_stall(mut self, tell: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.settings.stall.1 = Some(Arc::new(tell));
         self
@@ -243,9 +245,10 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self.add(name, host, Spawned::Again(Arc::new(move |cx| Box::pin(body(cx)) as Body)))
     }
 
-    /// Has a mailbox stand at a host: messages to it flow there as soon as they are sent, and wait there to be received, by processes
-    /// on that host only. A send is complete when the message arrives. What has arrived is lost when the host goes off,
-    /// and so is what comes while it is off. SimGrid calls it a mailbox with a permanent receiver.
+    /// Has a mailbox stand at a host: messages to it flow there as soon as they are sent, and wait there to
+    /// be received, by processes on that host only. A send is complete when the message arrives. What has
+    /// arrived is lost when the host goes off, and so is what comes while it is off. SimGrid calls it a
+    /// mailbox with a permanent receiver.
     ///
     /// ```
     /// use paceline_kernel::Time;
@@ -335,14 +338,16 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
 }
 
 impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
-    /// Deals the hosts, in their order, to this many federates, from one up, which run at different instants at the same time:
-    /// within windows as wide as the least time that a message takes from one host to another (the lookahead). The
-    /// result is the same for any number of federates, and as without. But what acts at once reaches no other host: processes
-    /// use mailboxes that stand at a host ([`Simulation::place`]), and spawn, end, join, suspend or share objects with
-    /// only processes of their own host. Rounds run on one thread each.
+    /// Deals the hosts, in their order, to this many federates, from one up, which run at different instants
+    /// at the same time: within windows as wide as the least time that a message takes from one host to
+    /// another (the lookahead). The result is the same for any number of federates, and as without. But
+    /// what acts at once reaches no other host: processes use mailboxes that stand at a host
+    /// ([`Simulation::place`]), and spawn, end, join, suspend or share objects with only processes of
+    /// their own host. Rounds run on one thread each.
     ///
-    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer than the run:
-    /// that is not counted, but what they write elsewhere stays, and messages that they receive then have been received.
+    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer
+    /// than the run: that is not counted, but what they write elsewhere stays, and messages that they
+    /// receive then have been received.
     pub fn federates(mut self, federates: u32) -> Self {
         self.federates = Some((federates, crate::federates::run));
         self

@@ -1,8 +1,8 @@
-//! Notices processes that resume again and again while simulated time stands still: who yields for ever, or waits only for what takes
-//! no time, lets nobody get further.
+//! Notices processes that resume again and again while simulated time stands still: who yields for ever, or
+//! waits only for what takes no time, lets nobody get further.
 //!
-//! The clock of the real world is read once in some thousand rounds of one instant, so that it costs nothing where time goes on.
-//! Invariant: each instant is reported at most once.
+//! The clock of the real world is read once in some thousand rounds of one instant, so that it costs nothing
+//! where time goes on. Invariant: each instant is reported at most once.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use paceline_kernel::Time;
 
 /// Rounds of one instant between two looks at the clock.
 const LOOK: u64 = 4096;
-/// An instant may take this many times as long as the turn of one process: many may have something to do in it.
+/// An instant may take this many times as long as the turn of one process: many may have something to do in
+/// it.
 const TURNS: u32 = 3;
 
 /// Counts rounds of one instant, and measures how long they take together.
@@ -23,8 +24,8 @@ pub(crate) struct Standstill {
 }
 
 impl Standstill {
-    /// A round at `now` is over. Returns the number of rounds of this instant when they have taken too long, where a turn may take
-    /// `limit`.
+    /// A round at `now` is over. Returns the number of rounds of this instant when they have taken too long,
+    /// where a turn may take `limit`.
     pub(crate) fn round(&mut self, now: Time, limit: Duration) -> Option<u64> {
         if now != self.at {
             *self = Self { at: now, ..Self::default() };

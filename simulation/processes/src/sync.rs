@@ -1,6 +1,7 @@
 //! What processes share beside mailboxes: semaphores, mutexes, condition variables, barriers, message queues.
 //!
-//! Each is a number that can be copied into any process of the same simulation. Waiting processes are served in the order of arrival.
+//! Each is a number that can be copied into any process of the same simulation. Waiting processes are served
+//! in the order of arrival.
 
 use paceline_kernel::Time;
 
@@ -103,7 +104,8 @@ impl Condition {
         self.wait_for(held, None).await
     }
 
-    /// Releases the lock, waits for a notification, at most this long, and takes the lock again in either case.
+    /// Releases the lock, waits for a notification, at most this long, and takes the lock again in either
+    /// case.
     pub async fn wait_within<P: Send + 'static>(
         &self,
         held: &mut MutexGuard<'_, P>,

@@ -131,7 +131,8 @@ impl<P: Send + 'static> Turns<P> {
         let _ = self.enter(process, || catch_unwind(AssertUnwindSafe(|| drop(body))));
     }
 
-    /// Does what is to be done when a task has ended, the latest first; its code has been dropped. Gives what those say that panic.
+    /// Does what is to be done when a task has ended, the latest first; its code has been dropped. Gives what
+    /// those say that panic.
     pub(crate) fn call_hooks(&mut self, task: &mut Task, now: Time) -> Vec<Box<dyn Any + Send>> {
         self.desk().now = now;
         let hooks: Vec<Hook> = task.process.hooks.take().map_or_else(Vec::new, |hooks| *hooks);

@@ -1,8 +1,9 @@
-//! Names processes that keep the thread that runs them: who blocks outside of the simulation, or computes for long, stops all
-//! others. Only in debug builds with a callback: such a run has one more thread that checks.
+//! Names processes that keep the thread that runs them: who blocks outside of the simulation, or computes for
+//! long, stops all others. Only in debug builds with a callback: such a run has one more thread that checks.
 //!
-//! A thread that runs code writes into a slot of its own whose turn it is, and when the turn is over: three atomic stores a turn. The
-//! watchdog looks at all slots twice in the time that a turn may take. Invariant: each turn is named at most once.
+//! A thread that runs code writes into a slot of its own whose turn it is, and when the turn is over: three
+//! atomic stores a turn. The watchdog looks at all slots twice in the time that a turn may take. Invariant:
+//! each turn is named at most once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +16,8 @@ use crate::core::ProcessId;
 use paceline_kernel::Time;
 use paceline_network::HostId;
 
-/// A process that has had its turn for a second of real time or more, or that has resumed again and again for some seconds at one
-/// simulated time.
+/// A process that has had its turn for a second of real time or more, or that has resumed again and again for
+/// some seconds at one simulated time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// The process, by its number.
@@ -27,7 +28,8 @@ pub struct Stall {
     pub host: HostId,
     /// The simulated time, which stands still.
     pub time: Time,
-    /// How many rounds there have been at this time, where it resumes again and again; `None` where it has one long turn.
+    /// How many rounds there have been at this time, where it resumes again and again; `None` where it has
+    /// one long turn.
     pub rounds: Option<u64>,
 }
 
@@ -147,8 +149,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches from now on, in debug builds, if somebody is to be told of turns that take longer than said. Where no thread is to
-    /// be had, nobody watches.
+    /// Watches from now on, in debug builds, if somebody is to be told of turns that take longer than said.
+    /// Where no thread is to be had, nobody watches.
     pub(crate) fn start((limit, tell): (Duration, Option<Tell>)) -> Self {
         let mut watchdog = Self::default();
         if let Some(tell) = tell.filter(|_| cfg!(debug_assertions)) {

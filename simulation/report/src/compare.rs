@@ -1,6 +1,7 @@
 //! Policies side by side: what each made of each workload.
 //!
-//! To add a column, add a field to [`Outcome`] and show it in [`matrix`]; `cells` in `command/src/compare.rs` fills it.
+//! To add a column, add a field to [`Outcome`] and show it in [`matrix`]; `cells` in `command/src/compare.rs`
+//! fills it.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ pub struct Outcome {
     pub context_switches: u64,
 }
 
-/// The matrix policy x workload: the policies of one workload below each other, both in the order they first come in. The
-/// column `of the first` is the run time as a multiple of that of the workload's first policy.
+/// The matrix policy x workload: the policies of one workload below each other, both in the order they first
+/// come in. The column `of the first` is the run time as a multiple of that of the workload's first policy.
 pub fn matrix(outcomes: &[Outcome]) -> Table {
     let columns =
         ["workload", "policy", "run time, s", "of the first", "unfairness", "waiting, %", "context switches"];

@@ -15,7 +15,8 @@ pub enum Scale {
     /// Equal differences are equally long.
     #[default]
     Linear,
-    /// Equal ratios are equally long. Points at or below zero have no place and are left out; the page says how many.
+    /// Equal ratios are equally long. Points at or below zero have no place and are left out; the page says
+    /// how many.
     Log,
     /// One place for each name; values are indices into the names.
     Categories(Vec<String>),
@@ -90,7 +91,8 @@ pub enum Kind {
 /// Points that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What they are. A published series has the name of the series it is to be compared with: it takes its colour.
+    /// What they are. A published series has the name of the series it is to be compared with: it takes its
+    /// colour.
     pub name: String,
     /// How they are drawn.
     pub kind: Kind,

@@ -1,11 +1,13 @@
 //! What an experiment found: the claims it checks, and what there is to look at.
 //!
-//! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}], "sweeps": [..],
-//! "wall_seconds"}` and nothing else, but `"parameters"` where these are not the built-in ones: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
+//! Invariant: as JSON a finding is `{"name", "holds", "checks": [{"what", "published", "ours", "holds"}],
+//! "sweeps": [..], "wall_seconds"}` and nothing else, but `"parameters"` where these are not the built-in
+//! ones: figures and tables are for the page alone. A sweep is `{"check", "quantity", "unit", "ours",
 //! "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
 //!
-//! To add a column to the table of checks, change `check_table`; a new field of [`Check`] is set wherever a finding
-//! is judged. Words of a result are in `verdict`, its sign on the page in `result` of `page/parts.rs`.
+//! To add a column to the table of checks, change `check_table`; a new field of [`Check`] is set wherever a
+//! finding is judged. Words of a result are in `verdict`, its sign on the page in `result` of
+//! `page/parts.rs`.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -75,7 +77,8 @@ pub struct Finding {
     pub tables: Vec<Table>,
     /// What a reader must know besides: why a row does not hold, what was assumed.
     pub notes: Vec<String>,
-    /// Which parameters it had, in a sentence, if these are not the built-in ones; then it is among the notes too.
+    /// Which parameters it had, in a sentence, if these are not the built-in ones; then it is among the
+    /// notes too.
     pub parameters: String,
     /// How long the experiment took, in seconds of real time.
     pub wall_seconds: f64,

@@ -1,8 +1,9 @@
-//! What is shown of a run besides its numbers: its course in time, as a trace that the Perfetto UI opens; and what a number
-//! of runs showed together, as [`Finding`]s with [`Figure`]s and [`Table`]s, on one self-contained HTML [`page()`].
+//! What is shown of a run besides its numbers: its course in time, as a trace that the Perfetto UI opens; and
+//! what a number of runs showed together, as [`Finding`]s with [`Figure`]s and [`Table`]s, on one
+//! self-contained HTML [`page()`].
 //!
-//! It knows no engine, no machine and no experiment: the caller says what happened and what it means, in types
-//! of this crate.
+//! It knows no engine, no machine and no experiment: the caller says what happened and what it means, in
+//! types of this crate.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! One HTML page that shows what all experiments found.
 //!
-//! Invariants: the page stands alone - no script, no font, no picture and no style comes from elsewhere; every text is
-//! escaped; nothing is told by colour alone. It is always made: a figure that cannot be drawn says why in its place.
+//! Invariants: the page stands alone - no script, no font, no picture and no style comes from elsewhere;
+//! every text is escaped; nothing is told by colour alone. It is always made: a figure that cannot be drawn
+//! says why in its place.
 
 mod parts;
 
@@ -23,8 +24,9 @@ pub struct Appendix {
     pub table: Table,
 }
 
-/// A page about `findings`, in their order: what holds at the top, then a section for each. `lead` is what is said first, a
-/// paragraph each: how it was run, with what. `appendix` is shown last: what is told of all of them together.
+/// A page about `findings`, in their order: what holds at the top, then a section for each. `lead` is what is
+/// said first, a paragraph each: how it was run, with what. `appendix` is shown last: what is told of all of
+/// them together.
 ///
 /// ```
 /// use paceline_report::{Finding, page};

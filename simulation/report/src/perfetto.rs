@@ -1,16 +1,19 @@
-//! A run as a Perfetto trace: a file in Perfetto's protobuf format, to be opened at <https://ui.perfetto.dev>.
+//! A run as a Perfetto trace: a file in Perfetto's protobuf format, to be opened at
+//! <https://ui.perfetto.dev>.
 //!
-//! Tracks: the run as a process, with GVT as a counter; each worker as a thread with slices of what it did; each federate
-//! with slices of what was done to it, and its local virtual time (LVT) as a counter.
+//! Tracks: the run as a process, with GVT as a counter; each worker as a thread with slices of what it did;
+//! each federate with slices of what was done to it, and its local virtual time (LVT) as a counter.
 //!
-//! A simulated machine has tracks of its own: see [`MachineTrace`]; so has a run of processes: see [`ProcessTrace`].
+//! A simulated machine has tracks of its own: see [`MachineTrace`]; so has a run of processes: see
+//! [`ProcessTrace`].
 //!
-//! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes for itself, and
-//! only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run: the first failure is kept,
-//! writing stops after the last packets that are whole, and [`PerfettoTrace::finish`] tells.
+//! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes
+//! for itself, and only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run:
+//! the first failure is kept, writing stops after the last packets that are whole, and
+//! [`PerfettoTrace::finish`] tells.
 //!
-//! Invariants: within what one worker writes, time stamps never fall; slices of one track never overlap if those given do
-//! not.
+//! Invariants: within what one worker writes, time stamps never fall; slices of one track never overlap if
+//! those given do not.
 
 mod encode;
 mod file;
@@ -175,8 +178,8 @@ impl PerfettoTrace {
         Ok(trace)
     }
 
-    /// Makes tracks for so many workers and federates, where there are none yet. To be called before anything is written
-    /// that names them.
+    /// Makes tracks for so many workers and federates, where there are none yet. To be called before anything
+    /// is written that names them.
     pub fn tracks(&self, workers: u32, federates: u32) {
         let mut output = self.output();
         let new_workers = (output.workers..workers).map(Track::Worker);
@@ -192,8 +195,8 @@ impl PerfettoTrace {
         output.federates = output.federates.max(federates);
     }
 
-    /// Writes entries, each worker's in the order of time. What was done to a federate must be written with its end: no
-    /// slice of the same worker or federate may overlap it.
+    /// Writes entries, each worker's in the order of time. What was done to a federate must be written with
+    /// its end: no slice of the same worker or federate may overlap it.
     pub fn write(&self, marks: impl IntoIterator<Item = Mark>) {
         let marks = marks.into_iter();
         let mut bytes = Vec::with_capacity(marks.size_hint().1.unwrap_or(0).min(MARKS) * MARK_BYTES);

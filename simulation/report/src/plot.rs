@@ -1,8 +1,9 @@
 //! Draws a [`Figure`] as SVG.
 //!
-//! The plotting library places and draws the frame: grid, axes, ticks and labels. Its colours are fixed, so it gets two
-//! that the page's style sheet maps to those of the theme. The marks are written as elements with classes, so that they
-//! follow the theme, dashes and all, and so that each has a title to be shown by the pointer.
+//! The plotting library places and draws the frame: grid, axes, ticks and labels. Its colours are fixed, so
+//! it gets two that the page's style sheet maps to those of the theme. The marks are written as elements with
+//! classes, so that they follow the theme, dashes and all, and so that each has a title to be shown by the
+//! pointer.
 //!
 //! Coordinates are tenths of a CSS pixel at the natural size: the library's are whole numbers.
 
@@ -20,15 +21,16 @@ use frame::Frame;
 pub use frame::{GRID, INK};
 pub use marks::swatch;
 
-/// From so many series of ours on, colours run along a scale instead of differing, and only first and last are named.
+/// From so many series of ours on, colours run along a scale instead of differing, and only first and last
+/// are named.
 const MANY: usize = 9;
 /// The colours there are for a few series, and along the scale for many.
 pub const COLOURS: usize = 8;
 /// The most characters shown of a category's name.
 const NAME_CHARS: usize = 24;
 
-/// A figure as an `<svg>` element. Its colours come from the style sheet of [`page()`](crate::page()); `id` is the start of
-/// the ids it uses, which must be its own on its page.
+/// A figure as an `<svg>` element. Its colours come from the style sheet of [`page()`](crate::page()); `id`
+/// is the start of the ids it uses, which must be its own on its page.
 ///
 /// # Errors
 ///
@@ -60,8 +62,8 @@ pub fn is_many(figure: &Figure) -> bool {
     figure.series.iter().filter(|series| !series.published).count() >= MANY
 }
 
-/// The colour classes of a figure's series, in their order: different ones for a few, a scale for many. A published series
-/// has the colour of the series of ours with the same name.
+/// The colour classes of a figure's series, in their order: different ones for a few, a scale for many. A
+/// published series has the colour of the series of ours with the same name.
 pub fn colours(figure: &Figure) -> Vec<String> {
     let ours: Vec<&str> =
         figure.series.iter().filter(|series| !series.published).map(|series| series.name.as_str()).collect();

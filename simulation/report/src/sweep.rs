@@ -1,8 +1,9 @@
 //! What would have to be true for a published value that is not ours.
 //!
-//! A source seldom states everything that its numbers depend on. A [`Sweep`] repeats runs with other values of one such quantity. It
-//! says with which of them a check holds, in one [sentence](Sweep::sentence), and draws ours over the quantity beside what is wanted
-//! ([`Sweep::figure`]). It belongs to the check whose `what` it names, and is put into [`Finding::sweeps`](crate::Finding::sweeps).
+//! A source seldom states everything that its numbers depend on. A [`Sweep`] repeats runs with other values
+//! of one such quantity. It says with which of them a check holds, in one [sentence](Sweep::sentence), and
+//! draws ours over the quantity beside what is wanted ([`Sweep::figure`]). It belongs to the check whose
+//! `what` it names, and is put into [`Finding::sweeps`](crate::Finding::sweeps).
 //!
 //! Invariant: the sentence is computed from the points; no number in it is typed in.
 
@@ -96,16 +97,19 @@ pub struct Sweep {
     pub ours: f64,
     /// What is measured.
     pub measured: Axis,
-    /// It, for all the cases that the check names. The check holds with a value of the quantity if all of them are as wanted.
+    /// It, for all the cases that the check names. The check holds with a value of the quantity if all of
+    /// them are as wanted.
     pub curves: Vec<Curve>,
     /// Why this quantity: what is known of it, in sentences.
     pub reason: String,
-    /// Other checks, by their `what`, that hold with our own value, and the values of the quantity with which they do not.
+    /// Other checks, by their `what`, that hold with our own value, and the values of the quantity with
+    /// which they do not.
     pub spoilt: Vec<(String, Vec<f64>)>,
 }
 
 impl Sweep {
-    /// With which values of the quantity the check holds, and what other checks do not hold with these, in a sentence.
+    /// With which values of the quantity the check holds, and what other checks do not hold with these, in a
+    /// sentence.
     pub fn sentence(&self) -> String {
         let Self { check, quantity, ours, .. } = self;
         let (label, here) = (&quantity.label, quantity.text(*ours));
@@ -192,7 +196,8 @@ impl Sweep {
         format!(", and with {} {name} comes nearest: {found}, not {wanted}", self.quantity.text(value))
     }
 
-    /// The limits, each once, with the name of the curve that it is for; one that is for several has no curve's name.
+    /// The limits, each once, with the name of the curve that it is for; one that is for several has no
+    /// curve's name.
     fn limits(&self) -> Vec<(String, f64)> {
         let mut limits: Vec<(String, f64)> = Vec::new();
         for Curve { name, wanted, .. } in &self.curves {

@@ -51,7 +51,8 @@ impl Table {
         &self.rows
     }
 
-    /// Whether more than half of a column's cells start with a number, dashes aside: such a column is aligned to the right.
+    /// Whether more than half of a column's cells start with a number, dashes aside: such a column is aligned
+    /// to the right.
     pub fn is_numeric(&self, column: usize) -> bool {
         let number = |cell: &&str| {
             let digits = cell.split([' ', '%', '×']).next().unwrap_or_default().replace(',', "");

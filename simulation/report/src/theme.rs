@@ -1,7 +1,8 @@
 //! Colours: one table for light and dark, and the style sheet made of it.
 //!
-//! Invariant: on both grounds text has a contrast of at least 4.5, marks of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11). Hues
-//! follow Okabe and Ito's set for the colour-blind, and viridis for the scale, darker or lighter where contrast asks for it.
+//! Invariant: on both grounds text has a contrast of at least 4.5, marks of at least 3 (WCAG 2.2, 1.4.3 and
+//! 1.4.11). Hues follow Okabe and Ito's set for the colour-blind, and viridis for the scale, darker or
+//! lighter where contrast asks for it.
 
 use std::fmt::Write;
 

@@ -1,8 +1,9 @@
-//! The results of a finished run: lines for the summary, files for users that ask for them, and the [`statistics`] that
-//! models gather for both.
+//! The results of a finished run: lines for the summary, files for users that ask for them, and the
+//! [`statistics`] that models gather for both.
 //!
-//! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under every protocol,
-//! partition and number of threads. There is one output per federate; a model joins and sorts them.
+//! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under
+//! every protocol, partition and number of threads. There is one output per federate; a model joins and sorts
+//! them.
 
 #![forbid(unsafe_code)]
 
@@ -49,8 +50,8 @@ pub struct RunFacts {
 /// }
 /// ```
 pub trait Results: Model {
-    /// Joins the outputs of all federates. The error says which totals do not match, for example when vehicles are missing.
-    /// A model that says nothing has no results beside those of every run.
+    /// Joins the outputs of all federates. The error says which totals do not match, for example when
+    /// vehicles are missing. A model that says nothing has no results beside those of every run.
     fn results(&self, outputs: Vec<Self::Output>, facts: &RunFacts) -> Result<Summary, String> {
         let _ = (outputs, facts);
         Ok(Summary::default())

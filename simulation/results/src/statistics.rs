@@ -1,9 +1,10 @@
 //! Statistics that a model gathers when events are committed.
 //!
-//! A run has an output for each federate, and events of different LPs are committed in no order. So a statistic must not depend on who
-//! gathered what, nor on the order in which it was gathered: a mean of floating-point numbers that are added one after the other
-//! does. These do not. Whatever the protocol, the partition and the number of threads, and also where LPs move and where a run is
-//! resumed, the same values give the same statistic, to the last bit:
+//! A run has an output for each federate, and events of different LPs are committed in no order. So a
+//! statistic must not depend on who gathered what, nor on the order in which it was gathered: a mean of
+//! floating-point numbers that are added one after the other does. These do not. Whatever the protocol, the
+//! partition and the number of threads, and also where LPs move and where a run is resumed, the same values
+//! give the same statistic, to the last bit:
 //!
 //! - [`Tally`]: number, mean, deviation, least and greatest of values;
 //! - [`Level`]: the average over time of something that goes up and down, such as the length of a queue;
@@ -11,11 +12,11 @@
 //! - [`TimeSeries`]: a level, or what comes in an interval, over time;
 //! - [`ExactSum`]: a sum without rounding, of which they are made.
 //!
-//! Each is part of a model's output, is filled in [`Model::commit`](paceline_kernel::Model::commit), and is joined at the end of
-//! the run: [`joined`].
+//! Each is part of a model's output, is filled in [`Model::commit`](paceline_kernel::Model::commit), and is
+//! joined at the end of the run: [`joined`].
 //!
-//! Invariants: joining is associative and commutative, and a statistic of no values changes nothing; equal statistics have equal
-//! bytes. No threads, clocks, random numbers or hashes.
+//! Invariants: joining is associative and commutative, and a statistic of no values changes nothing; equal
+//! statistics have equal bytes. No threads, clocks, random numbers or hashes.
 //!
 //! ```
 //! use paceline_results::statistics::{Tally, joined};
@@ -28,8 +29,8 @@
 //! assert_eq!((all.count(), all.mean()), (5, Some(0.12)));
 //! ```
 //!
-//! To add a statistic, implement `Join` for it and add it to `All` in `tests/exact.rs`, which gathers it in any
-//! order and parts.
+//! To add a statistic, implement `Join` for it and add it to `All` in `tests/exact.rs`, which gathers it in
+//! any order and parts.
 
 mod distribution;
 mod exact;

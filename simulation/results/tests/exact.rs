@@ -1,4 +1,5 @@
-//! Whatever is gathered, in whatever order and parts: the same statistic, to the last byte, and the sum is the true one.
+//! Whatever is gathered, in whatever order and parts: the same statistic, to the last byte, and the sum is
+//! the true one.
 
 use paceline_kernel::Time;
 use paceline_results::statistics::{Distribution, ExactSum, Join, Level, Tally, TimeSeries, joined};

@@ -38,8 +38,9 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a file. Each override is "section.key=value" and replaces the file's value: in all sections of that name, in one of
-    /// them with "section.NAME.key=value", or in a table within a section with "section.table.key=value".
+    /// Reads a file. Each override is "section.key=value" and replaces the file's value: in all sections of
+    /// that name, in one of them with "section.NAME.key=value", or in a table within a section with
+    /// "section.table.key=value".
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let content = std::fs::read(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
         let text = Self::decode(path, content)?;
@@ -61,8 +62,8 @@ impl Scenario {
         })
     }
 
-    /// Reads a text, whose byte order mark, if it has one, does not count. `name` is its name in messages; `folder` is where the files
-    /// that it names are.
+    /// Reads a text, whose byte order mark, if it has one, does not count. `name` is its name in messages;
+    /// `folder` is where the files that it names are.
     pub fn parse(name: &str, text: &str, folder: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let source = Text::file(name, text);
@@ -140,7 +141,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Takes a section out. A missing section is empty; if the name belongs to something else than a section, it is an error.
+    /// Takes a section out. A missing section is empty; if the name belongs to something else than a section,
+    /// it is an error.
     pub fn section(&mut self, name: &str) -> Result<Section, ScenarioError> {
         let Some(group) = self.groups.remove(name) else {
             return Ok(self.dress(name, self.start.clone(), Entries::new()));
@@ -154,7 +156,8 @@ impl Scenario {
         }
     }
 
-    /// Takes out all sections of one name, in the order of the file: `[name]` gives one, `[[name]]` one of several.
+    /// Takes out all sections of one name, in the order of the file: `[name]` gives one, `[[name]]` one of
+    /// several.
     ///
     /// ```
     /// use paceline_scenario::Scenario;

@@ -1,5 +1,5 @@
-//! Durations as people write them: a decimal number and a unit, read exactly. Scenarios and the program's options share this
-//! grammar.
+//! Durations as people write them: a decimal number and a unit, read exactly. Scenarios and the program's
+//! options share this grammar.
 //!
 //! Invariant: no float is involved; what is not a whole number of ticks is refused, not rounded.
 
@@ -52,7 +52,8 @@ pub enum DurationError {
 
 paceline_kernel::debug_tells!(DurationError);
 
-/// Reads a duration: a decimal number and one of the units ps, ns, us, ms, s, min, h and d; blanks may surround and separate them.
+/// Reads a duration: a decimal number and one of the units ps, ns, us, ms, s, min, h and d; blanks may
+/// surround and separate them.
 ///
 /// ```
 /// use paceline_kernel::Time;

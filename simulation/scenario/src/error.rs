@@ -81,7 +81,8 @@ pub(crate) struct Place {
     pub span: Range<usize>,
 }
 
-/// One mistake, with its place: no run can begin from this scenario. `Debug` is [`ScenarioError::one_line`], for a `main` that returns it.
+/// One mistake, with its place: no run can begin from this scenario. `Debug` is [`ScenarioError::one_line`],
+/// for a `main` that returns it.
 pub struct ScenarioError(Box<Details>);
 
 struct Details {
@@ -99,8 +100,9 @@ impl ScenarioError {
         Self(Box::new(Details { file, place: Some(place.clone()), problem, allowed }))
     }
 
-    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text the error keeps
-    /// only what it shows: lines that are cut where they are long, without control characters.
+    /// A mistake in a file of another format: `span` is the range of bytes of `text` to point at. Of the text
+    /// the error keeps only what it shows: lines that are cut where they are long, without control
+    /// characters.
     pub fn in_file(
         name: &str,
         text: &str,

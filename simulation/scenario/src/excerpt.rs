@@ -1,7 +1,9 @@
-//! What an error shows of a file of another format: the line that it points into and its neighbours, whatever is in them.
+//! What an error shows of a file of another format: the line that it points into and its neighbours, whatever
+//! is in them.
 //!
-//! Such a file may be one line of megabytes, or hold anything. Invariants: an excerpt has at most three lines that are not empty,
-//! each of at most [`SHOWN`] characters, and none that do something to a terminal; line and column are those of the file.
+//! Such a file may be one line of megabytes, or hold anything. Invariants: an excerpt has at most three lines
+//! that are not empty, each of at most [`SHOWN`] characters, and none that do something to a terminal; line
+//! and column are those of the file.
 
 use std::ops::Range;
 
@@ -24,8 +26,8 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// What to show for the bytes `span` of `text`, and where they are in what is shown. A span that goes over several lines ends
-    /// with its first one.
+    /// What to show for the bytes `span` of `text`, and where they are in what is shown. A span that goes
+    /// over several lines ends with its first one.
     pub fn of(name: &str, text: &str, span: Range<usize>) -> (Self, Range<usize>) {
         let boundary = (0..=span.start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let span = boundary..span.end;

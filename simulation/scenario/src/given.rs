@@ -1,7 +1,7 @@
 //! What a scenario gives, overrides included, as values that can be written in another format.
 //!
-//! A section is a map of its keys, sections of one name are a list of maps. Invariant: everything in the file is there, whether anybody
-//! reads it or not; an integer beyond 64 bits and what no key accepts are texts.
+//! A section is a map of its keys, sections of one name are a list of maps. Invariant: everything in the file
+//! is there, whether anybody reads it or not; an integer beyond 64 bits and what no key accepts are texts.
 
 use std::collections::BTreeMap;
 

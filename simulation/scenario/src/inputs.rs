@@ -1,11 +1,12 @@
 //! The files that a scenario names: where they are, and what was in them when they were read.
 //!
-//! All readers of a scenario read such files by [`read`], so that a program can ask afterwards which files that were
-//! ([`recorded`]): a checkpoint of the run holds a fingerprint of each, and results name them. A parameter of the type [`InputFile`] is such a
-//! file.
+//! All readers of a scenario read such files by [`read`], so that a program can ask afterwards which files
+//! that were ([`recorded`]): a checkpoint of the run holds a fingerprint of each, and results name them. A
+//! parameter of the type [`InputFile`] is such a file.
 //!
-//! What is recorded, and the folder of the scenario, belong to the thread: serde hands a type nothing but the text of its value. Invariant:
-//! a file is recorded under the path that the scenario gives, so that the record is the same wherever the scenario is.
+//! What is recorded, and the folder of the scenario, belong to the thread: serde hands a type nothing but the
+//! text of its value. Invariant: a file is recorded under the path that the scenario gives, so that the
+//! record is the same wherever the scenario is.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -44,7 +45,8 @@ impl Input {
 struct Reading {
     /// The folder of the scenario, where a model's parameters are being read.
     folders: Vec<PathBuf>,
-    /// Whoever wants to know which files are read: the folder from which their paths are seen, and the files.
+    /// Whoever wants to know which files are read: the folder from which their paths are seen, and the
+    /// files.
     records: Vec<(PathBuf, Vec<Input>)>,
 }
 
@@ -84,7 +86,8 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, u64::MAX)
 }
 
-/// The same for a file that should not be longer than `most` bytes: of a longer one, one byte more than that is read.
+/// The same for a file that should not be longer than `most` bytes: of a longer one, one byte more than that
+/// is read.
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut content)?;
@@ -100,11 +103,13 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// A parameter of a model that is a file: its path is seen from the folder of the scenario, and its content is read with the parameters.
+/// A parameter of a model that is a file: its path is seen from the folder of the scenario, and its content
+/// is read with the parameters.
 ///
-/// A checkpoint of the run holds a fingerprint of the content, and `resume` refuses the run by the file's name where the file has changed
-/// since; processes of a run on several hosts are refused where their files differ. `Debug` shows path, length and fingerprint, so that
-/// `format!("{self:?}")` says in [`Model::parameters`](paceline_kernel::Model::parameters) which content it was. Clones share the content.
+/// A checkpoint of the run holds a fingerprint of the content, and `resume` refuses the run by the file's
+/// name where the file has changed since; processes of a run on several hosts are refused where their files
+/// differ. `Debug` shows path, length and fingerprint, so that `format!("{self:?}")` says in
+/// [`Model::parameters`](paceline_kernel::Model::parameters) which content it was. Clones share the content.
 ///
 /// ```
 /// use paceline_scenario::{InputFile, Scenario};
@@ -144,7 +149,8 @@ impl InputFile {
         &self.content
     }
 
-    /// What was in it, as text; a byte order mark at its beginning is left out. The error says where it is not UTF-8.
+    /// What was in it, as text; a byte order mark at its beginning is left out. The error says where it is
+    /// not UTF-8.
     pub fn text(&self) -> Result<&str, String> {
         let text = std::str::from_utf8(&self.content);
         let text = text.map_err(|error| format!("{}: not a text in UTF-8: {error}", self.path.display()))?;

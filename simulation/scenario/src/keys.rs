@@ -1,10 +1,10 @@
 //! The keys that readers of a scenario ask for, with what each may hold and what holds where it is missing.
 //!
-//! [`recorded`] collects them, so that a program can list the keys of a scenario and the manual can be compared
-//! with the code. The record belongs to the thread, as that of [`inputs`](crate::inputs) does. Invariant: a key
-//! that is asked for twice is recorded once. The first question counts, since a reader that needs a key asks
-//! for it before it narrows the values; but a later one that says what holds without the key counts more than
-//! one that leaves it open, as readers do that only look which kind of scenario it is.
+//! [`recorded`] collects them, so that a program can list the keys of a scenario and the manual can be
+//! compared with the code. The record belongs to the thread, as that of [`inputs`](crate::inputs) does.
+//! Invariant: a key that is asked for twice is recorded once. The first question counts, since a reader that
+//! needs a key asks for it before it narrows the values; but a later one that says what holds without the key
+//! counts more than one that leaves it open, as readers do that only look which kind of scenario it is.
 
 use std::cell::RefCell;
 
@@ -47,8 +47,8 @@ impl Drop for Recording {
     }
 }
 
-/// Calls `read`, which reads a scenario on this thread, and gives the keys that it asked for, in that order and
-/// each once.
+/// Calls `read`, which reads a scenario on this thread, and gives the keys that it asked for, in that order
+/// and each once.
 pub fn recorded<R>(read: impl FnOnce() -> R) -> (R, Vec<Key>) {
     RECORDS.with_borrow_mut(|records| records.push(Vec::new()));
     let recording = Recording;

@@ -1,8 +1,9 @@
 //! Reads scenario files (TOML). For every mistake it reports the place, the problem, and what is allowed.
 //!
-//! A [`Scenario`] is a file with its `--set` overrides. A [`Section`] hands out its keys one by one and remembers which were
-//! requested: a key that was never requested is a mistake too, and the nearest known key is suggested. A [`ScenarioError`] has a
-//! place: file, line and column, or the override that holds the mistake.
+//! A [`Scenario`] is a file with its `--set` overrides. A [`Section`] hands out its keys one by one and
+//! remembers which were requested: a key that was never requested is a mistake too, and the nearest known key
+//! is suggested. A [`ScenarioError`] has a place: file, line and column, or the override that holds the
+//! mistake.
 //!
 //! ```
 //! use paceline_kernel::Time;

@@ -1,5 +1,5 @@
-//! Overrides from the command line: "section.key=value". The name of a table, or of one of several sections, may stand between
-//! section and key.
+//! Overrides from the command line: "section.key=value". The name of a table, or of one of several sections,
+//! may stand between section and key.
 //!
 //! The value is read as TOML; if it is not valid TOML, it is a string: `run.until=300s` needs no quotes.
 

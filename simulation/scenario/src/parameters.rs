@@ -1,8 +1,10 @@
-//! Reads a whole section into a struct that declares its keys with serde: the parameters of a user's own model.
+//! Reads a whole section into a struct that declares its keys with serde: the parameters of a user's own
+//! model.
 //!
-//! Invariants: a mistake is reported as everywhere in a scenario, with the place of the key or value, whether serde, the type or the
-//! model's author detects it; whatever shape serde gives to a type (structs, enums tagged in any way, flattened fields, options, lists
-//! and maps of them), a key that nothing reads is a mistake, and so is a number that its type cannot hold.
+//! Invariants: a mistake is reported as everywhere in a scenario, with the place of the key or value, whether
+//! serde, the type or the model's author detects it; whatever shape serde gives to a type (structs, enums
+//! tagged in any way, flattened fields, options, lists and maps of them), a key that nothing reads is a
+//! mistake, and so is a number that its type cannot hold.
 
 mod numbers;
 mod table;
@@ -20,14 +22,16 @@ use table::{Reading, Table};
 use value_error::{Step, ValueError, What};
 
 impl Section {
-    /// Reads all keys that have not been requested yet into a struct. Durations of simulated time are read with `#[serde(with =
-    /// "paceline_scenario::time")]`, files with the type [`InputFile`](crate::InputFile).
+    /// Reads all keys that have not been requested yet into a struct. Durations of simulated time are read
+    /// with `#[serde(with = "paceline_scenario::time")]`, files with the type
+    /// [`InputFile`](crate::InputFile).
     ///
-    /// Errors: a value that its type does not take, a key that is missing, and a key that nothing reads. Serde does not say which keys
-    /// of enums with a tag inside, of untagged enums and of flattened fields it passes over. So, where there are any, `T` is read once
-    /// more for each such key, with something there that no type takes: a key with which that changes nothing in `Debug` is one that
-    /// nothing reads. An error of the author's own (`serde::de::Error::custom`, or that of `try_from`) may end with
-    /// `; allowed: ` and what is allowed.
+    /// Errors: a value that its type does not take, a key that is missing, and a key that nothing reads.
+    /// Serde does not say which keys of enums with a tag inside, of untagged enums and of flattened
+    /// fields it passes over. So, where there are any, `T` is read once more for each such key, with
+    /// something there that no type takes: a key with which that changes nothing in `Debug` is one that
+    /// nothing reads. An error of the author's own (`serde::de::Error::custom`, or that of `try_from`) may
+    /// end with `; allowed: ` and what is allowed.
     ///
     /// ```
     /// use paceline_kernel::Time;

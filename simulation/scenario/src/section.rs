@@ -84,8 +84,8 @@ impl Section {
         self.optional_within(key, T::EXPECTED)
     }
 
-    /// The same for a key that takes less than its type holds: `allowed` says what, where the value is of another type. The caller
-    /// [refuses](Section::refuse) values of the type that are not allowed.
+    /// The same for a key that takes less than its type holds: `allowed` says what, where the value is of
+    /// another type. The caller [refuses](Section::refuse) values of the type that are not allowed.
     pub fn optional_within<T: Value>(
         &mut self,
         key: &str,
@@ -113,7 +113,8 @@ impl Section {
         self.required_within(key, T::EXPECTED)
     }
 
-    /// The same for a key that takes less than its type holds, as [`optional_within`](Section::optional_within).
+    /// The same for a key that takes less than its type holds, as
+    /// [`optional_within`](Section::optional_within).
     pub fn required_within<T: Value>(&mut self, key: &str, allowed: &str) -> Result<T, ScenarioError> {
         self.ask(key, || (allowed.to_owned(), Missing::Refused));
         match self.optional_within(key, allowed)? {
@@ -128,7 +129,8 @@ impl Section {
         Ok(self.optional(key)?.unwrap_or(default))
     }
 
-    /// The choice among `choices` that the string at `key` names. If the key is missing: `default`, or an error without a default.
+    /// The choice among `choices` that the string at `key` names. If the key is missing: `default`, or an
+    /// error without a default.
     pub fn choice<T: Copy + PartialEq>(
         &mut self,
         key: &str,
@@ -213,8 +215,9 @@ impl Section {
         self.entries.contains_key(key)
     }
 
-    /// All keys that have not been requested yet, with their values: for a reader that learns elsewhere which keys are allowed. It
-    /// reports those it cannot use with [`refuse`](Section::refuse) or [`unknown`](Section::unknown).
+    /// All keys that have not been requested yet, with their values: for a reader that learns elsewhere which
+    /// keys are allowed. It reports those it cannot use with [`refuse`](Section::refuse) or
+    /// [`unknown`](Section::unknown).
     pub fn rest(&mut self) -> Vec<(String, Raw)> {
         let rest: Vec<_> = self
             .entries

@@ -1,7 +1,7 @@
 //! The values that a key can hold, and how each type reads them.
 //!
-//! No type accepts a value of another kind: a number is not a duration, a string is not a number. The exception: an integer is
-//! accepted where a real number is expected.
+//! No type accepts a value of another kind: a number is not a duration, a string is not a number. The
+//! exception: an integer is accepted where a real number is expected.
 //!
 //! To add a unit, see `duration.rs` and `size.rs`, which options of the program use as well.
 

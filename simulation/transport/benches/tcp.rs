@@ -1,10 +1,12 @@
-//! `cargo bench -p paceline-transport --bench tcp`: the cost of 32-byte messages between two processes on loopback.
+//! `cargo bench -p paceline-transport --bench tcp`: the cost of 32-byte messages between two processes on
+//! loopback.
 //!
-//! Both processes send and receive at the same time, one thread each; a rate is the number of messages that each of them receives
-//! per second. *One by one* has one message per frame; *gathered* has as many as [`Gather`] puts into a frame with its default
-//! settings (the clock is read once for 16 messages). Latency is half a round trip, with both sides asleep in between. Every round
-//! measures all kinds in turn; the results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets
-//! the number of rounds. This program starts itself again as the other process.
+//! Both processes send and receive at the same time, one thread each; a rate is the number of messages that
+//! each of them receives per second. *One by one* has one message per frame; *gathered* has as many as
+//! [`Gather`] puts into a frame with its default settings (the clock is read once for 16 messages). Latency
+//! is half a round trip, with both sides asleep in between. Every round measures all kinds in turn; the
+//! results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets the number
+//! of rounds. This program starts itself again as the other process.
 
 use std::env;
 use std::hint::black_box;
@@ -112,7 +114,8 @@ fn take_one(mesh: &Mesh) {
     }
 }
 
-/// Both sides of one round: seconds for the messages one by one, for the gathered ones, and for the round trips.
+/// Both sides of one round: seconds for the messages one by one, for the gathered ones, and for the round
+/// trips.
 fn round(mesh: &Mesh, meet: &mut dyn FnMut()) -> [f64; 3] {
     let mut seconds = |act: &mut dyn FnMut()| {
         // Nothing of the next part may arrive before the previous one is over.

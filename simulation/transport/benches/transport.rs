@@ -1,10 +1,13 @@
-//! `cargo bench -p paceline-transport --bench transport`: small messages between two processes through shared memory.
+//! `cargo bench -p paceline-transport --bench transport`: small messages between two processes through shared
+//! memory.
 //!
-//! A message is a record of 32 bytes. *Each way* is the number of messages per second that each of two processes sends to the other
-//! while it receives as many, each on its own core: gathered in frames by a [`Gather`] with its default settings (the clock is read
-//! once for 16 messages), or one message per frame. *One way* is half a round trip of one message in a frame: with both processes
-//! polling all the time, with both asleep in `wait`, and for comparison over a Unix socket. Every round measures all of them in
-//! turn; the results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets the number of rounds.
+//! A message is a record of 32 bytes. *Each way* is the number of messages per second that each of two
+//! processes sends to the other while it receives as many, each on its own core: gathered in frames by a
+//! [`Gather`] with its default settings (the clock is read once for 16 messages), or one message per frame.
+//! *One way* is half a round trip of one message in a frame: with both processes polling all the time, with
+//! both asleep in `wait`, and for comparison over a Unix socket. Every round measures all of them in
+//! turn; the results are medians over the rounds, with half the interquartile range. `PACELINE_ROUNDS` sets
+//! the number of rounds.
 
 use std::hint::black_box;
 use std::io::{Read, Write};

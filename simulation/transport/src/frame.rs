@@ -1,12 +1,13 @@
 //! The frame format: a header of fixed size, then the payload. `docs/wire-format.md` describes it.
 //!
-//! A writer sends [`Header::new`] before the payload. A reader reads [`HEADER_BYTES`] and passes them to [`Header::read`], which
-//! checks the length before anything is allocated; then it reads the payload and checks it with [`Header::check`]. If all bytes are
-//! at hand, [`encode`] and [`decode`] do this in one step. Over MPI there is no header. Most paths take
-//! frames of far less than [`PAYLOAD_LIMIT`]: see [`Transport::frame_limit`](crate::Transport::frame_limit).
+//! A writer sends [`Header::new`] before the payload. A reader reads [`HEADER_BYTES`] and passes them to
+//! [`Header::read`], which checks the length before anything is allocated; then it reads the payload and
+//! checks it with [`Header::check`]. If all bytes are at hand, [`encode`] and [`decode`] do this in one step.
+//! Over MPI there is no header. Most paths take frames of far less than [`PAYLOAD_LIMIT`]: see
+//! [`Transport::frame_limit`](crate::Transport::frame_limit).
 //!
-//! Invariants: any bytes can be read without a panic: they are a frame, the beginning of one, or a [`FrameError`]. A single flipped
-//! bit in the header or the payload is always detected.
+//! Invariants: any bytes can be read without a panic: they are a frame, the beginning of one, or a
+//! [`FrameError`]. A single flipped bit in the header or the payload is always detected.
 //!
 //! ```
 //! use paceline_transport::frame;
@@ -83,7 +84,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a frame with this payload. `sequence` is its number among the frames from its sender to its receiver, from 0.
+    /// The header of a frame with this payload. `sequence` is its number among the frames from its sender to
+    /// its receiver, from 0.
     pub fn new(sequence: u64, payload: &[u8]) -> Result<Self, FrameError> {
         if payload.len() > PAYLOAD_LIMIT {
             return Err(FrameError::Length { length: payload.len() as u64, limit: PAYLOAD_LIMIT });
@@ -162,8 +164,9 @@ pub fn encode(sequence: u64, payload: &[u8], to: &mut Vec<u8>) -> Result<(), Fra
     Ok(())
 }
 
-/// The frame at the beginning of `bytes`, whose payload may have up to `limit` bytes: its checked header and its payload. `None`
-/// means that more bytes are needed. The frame is [`HEADER_BYTES`] plus the length of its payload long.
+/// The frame at the beginning of `bytes`, whose payload may have up to `limit` bytes: its checked header and
+/// its payload. `None` means that more bytes are needed. The frame is [`HEADER_BYTES`] plus the length of its
+/// payload long.
 pub fn decode(bytes: &[u8], limit: usize) -> Result<Option<(Header, &[u8])>, FrameError> {
     let Some((header, rest)) = bytes.split_first_chunk() else {
         return Ok(None);

@@ -1,21 +1,24 @@
-//! Marshalling: records for one peer are gathered in a frame, which is sent when it is large enough or old enough.
+//! Marshalling: records for one peer are gathered in a frame, which is sent when it is large enough or old
+//! enough.
 //!
-//! A frame costs about the same whatever its content, so many records in one frame cost less each; but a record that waits for
-//! others arrives later (ARTIS paper, section 6). [`Gather`] balances the two. It is pure: time is a parameter, and the caller
-//! sends.
+//! A frame costs about the same whatever its content, so many records in one frame cost less each; but a
+//! record that waits for others arrives later (ARTIS paper, section 6). [`Gather`] balances the two. It is
+//! pure: time is a parameter, and the caller sends.
 //!
-//! - *Size.* A frame holds up to a multiple of the path's unit, so that no packet is sent half empty. By default the multiple
-//!   follows the rate of records: as many units as are filled in the time that 20 frames take to send, so that sending takes about
-//!   a twentieth of the time; at most 16.
-//! - *Time.* By default a frame waits for twice the time in which it is expected to fill, up to a limit; it does not wait if the
-//!   next record is not expected within the limit. If the receiver has said that it waits, a frame waits only if the next record is
-//!   expected sooner than a frame can be sent, and no longer than that.
-//! - *Withdrawal.* A record that has not been sent can be withdrawn, such as a message by its anti-message. It is only marked; its
-//!   bytes are removed before the frame is sent.
+//! - *Size.* A frame holds up to a multiple of the path's unit, so that no packet is sent half empty. By
+//!   default the multiple follows the rate of records: as many units as are filled in the time that 20 frames
+//!   take to send, so that sending takes about a twentieth of the time; at most 16.
+//! - *Time.* By default a frame waits for twice the time in which it is expected to fill, up to a limit; it
+//!   does not wait if the next record is not expected within the limit. If the receiver has said that it
+//!   waits, a frame waits only if the next record is expected sooner than a frame can be sent, and no longer
+//!   than that.
+//! - *Withdrawal.* A record that has not been sent can be withdrawn, such as a message by its anti-message.
+//!   It is only marked; its bytes are removed before the frame is sent.
 //! - *Long records.* A record that no frame has room for goes in several frames ([`Gather::hand_over_long`]).
 //!
-//! Invariants: records are sent in the order in which they were added, each once, or never if withdrawn. A frame of more than one
-//! record is never larger than the size limit in force when its last record was added. Only one frame is stored.
+//! Invariants: records are sent in the order in which they were added, each once, or never if withdrawn. A
+//! frame of more than one record is never larger than the size limit in force when its last record was added.
+//! Only one frame is stored.
 
 mod estimate;
 mod records;
@@ -99,8 +102,8 @@ pub struct Gather {
 const DEAD: u32 = 1 << 31;
 
 impl Gather {
-    /// For a path whose unit and frame limit are [`crate::Transport::unit`] and [`crate::Transport::frame_limit`]. A frame has at least
-    /// 64 bytes, and at most 1 GiB.
+    /// For a path whose unit and frame limit are [`crate::Transport::unit`] and
+    /// [`crate::Transport::frame_limit`]. A frame has at least 64 bytes, and at most 1 GiB.
     pub fn new(settings: Marshalling, unit: usize, frame_limit: usize) -> Self {
         let limit = frame_limit.clamp(64, 1 << 30);
         Self {
@@ -204,9 +207,9 @@ impl Gather {
         (!self.is_empty()).then(|| self.since_ns.saturating_add(self.patience_ns()))
     }
 
-    /// Sends the frame with `send`. After [`Handed::Over`] the next record begins a new frame. After [`Handed::Full`] or an error
-    /// the frame stays, and records can still be added and withdrawn. An empty frame may be sent too: it says whether this side
-    /// waits.
+    /// Sends the frame with `send`. After [`Handed::Over`] the next record begins a new frame. After
+    /// [`Handed::Full`] or an error the frame stays, and records can still be added and withdrawn. An
+    /// empty frame may be sent too: it says whether this side waits.
     pub fn hand_over<E>(
         &mut self,
         reason: Reason,
@@ -230,9 +233,9 @@ impl Gather {
         Ok(handed)
     }
 
-    /// Sends a record that [`Gather::add`] has found too long, in as many frames as it needs, each of which says that it continues
-    /// but for the last. `send` waits until there is room for a frame; after an error of it the peer cannot read what follows. What
-    /// was added before must have been sent.
+    /// Sends a record that [`Gather::add`] has found too long, in as many frames as it needs, each of which
+    /// says that it continues but for the last. `send` waits until there is room for a frame; after an
+    /// error of it the peer cannot read what follows. What was added before must have been sent.
     pub fn hand_over_long<E>(
         &mut self,
         record: &[u8],
@@ -261,8 +264,8 @@ impl Gather {
         Ok(())
     }
 
-    /// Records whether the peer waits, as [`Records::is_waiting`] of its latest frame says. This is valid until a frame is sent to
-    /// it.
+    /// Records whether the peer waits, as [`Records::is_waiting`] of its latest frame says. This is valid
+    /// until a frame is sent to it.
     pub fn peer_waits(&mut self, waits: bool) {
         self.peer_waits = waits;
     }
@@ -313,7 +316,8 @@ impl Gather {
         (self.dead, self.dead_bytes) = (0, 0);
     }
 
-    /// Removes the bytes of withdrawn records from the frame. Their tickets stay withdrawn; the other tickets stay valid.
+    /// Removes the bytes of withdrawn records from the frame. Their tickets stay withdrawn; the other tickets
+    /// stay valid.
     fn close_up(&mut self) {
         if self.dead_bytes == 0 {
             return;

@@ -1,15 +1,15 @@
 //! [`Memory`]: all ranks in one process, for tests; the smallest implementation of [`Transport`], and the first one to read.
 //!
-//! [`Memory::mesh`] delivers at once. [`Memory::simulated`] simulates a network from a seed: each frame is in transit for a random
-//! number of steps but never overtakes one of the same pair, so that arrivals of different pairs interleave at random. A step is a
-//! call of `receive`; a call of `wait` advances to the next arrival. There is no clock. [`Memory::inject`] injects faults into
-//! either of them.
+//! [`Memory::mesh`] delivers at once. [`Memory::simulated`] simulates a network from a seed: each frame is in
+//! transit for a random number of steps but never overtakes one of the same pair, so that arrivals of
+//! different pairs interleave at random. A step is a call of `receive`; a call of `wait` advances to the next
+//! arrival. There is no clock. [`Memory::inject`] injects faults into either of them.
 //!
-//! Built with `--cfg paceline_shuttle` it runs under shuttle. `wait` then has no time limit, so that a lost wake-up shows as a
-//! deadlock.
+//! Built with `--cfg paceline_shuttle` it runs under shuttle. `wait` then has no time limit, so that a lost
+//! wake-up shows as a deadlock.
 //!
-//! Invariants: one lock per receiver ([`inbox::Inbox`]); a thread never holds two, and none while frames are handed to the caller.
-//! `pending` of a receiver is computed from its inbox under that lock.
+//! Invariants: one lock per receiver ([`inbox::Inbox`]); a thread never holds two, and none while frames are
+//! handed to the caller. `pending` of a receiver is computed from its inbox under that lock.
 
 mod inbox;
 #[cfg(all(test, not(paceline_shuttle)))]
@@ -33,15 +33,16 @@ const UNIT: usize = 1_448;
 /// A fault of the network or of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connection of two processes breaks: frames in transit are lost, and each process finds the other gone.
+    /// The connection of two processes breaks: frames in transit are lost, and each process finds the other
+    /// gone.
     Cut(u32, u32),
     /// A process ends without announcing it. Frames that it has sent still arrive.
     Kill(u32),
-    /// A process is stopped, or the network around it fails: nothing arrives from it or at it. It and each other process find each
-    /// other silent; the error reports this duration.
+    /// A process is stopped, or the network around it fails: nothing arrives from it or at it. It and each
+    /// other process find each other silent; the error reports this duration.
     Stop(u32, Duration),
-    /// One bit of the next frame between two processes is flipped: the bit with this number, counted from the beginning of the
-    /// frame's header and wrapping around, or a random one.
+    /// One bit of the next frame between two processes is flipped: the bit with this number, counted from the
+    /// beginning of the frame's header and wrapping around, or a random one.
     Corrupt {
         /// The sender.
         from: u32,

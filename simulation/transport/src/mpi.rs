@@ -1,13 +1,13 @@
 //! [`Mpi`]: the links of an MPI library, in processes started by mpirun or srun.
 //!
-//! All calls of the library are made under one lock, so the library has to allow calls from any thread, one at a time
-//! (MPI_THREAD_SERIALIZED; MPI-4.0, section 11.6). A frame is sent from a buffer of our own (MPI_Isend) that is kept until the
-//! library no longer needs it; each peer has a bounded number of them. Frames are probed for and received one by one (MPI_Improbe,
-//! MPI_Mrecv).
+//! All calls of the library are made under one lock, so the library has to allow calls from any thread, one
+//! at a time (MPI_THREAD_SERIALIZED; MPI-4.0, section 11.6). A frame is sent from a buffer of our own
+//! (MPI_Isend) that is kept until the library no longer needs it; each peer has a bounded number of them.
+//! Frames are probed for and received one by one (MPI_Improbe, MPI_Mrecv).
 //!
 //! MPI does not report lost peers: a process that ends too early ends the run, which is the library's default
-//! (MPI_ERRORS_ARE_FATAL). It does not wake sleeping threads either, so [`Transport::wait`] polls, with pauses that grow to tens of
-//! microseconds.
+//! (MPI_ERRORS_ARE_FATAL). It does not wake sleeping threads either, so [`Transport::wait`] polls, with
+//! pauses that grow to tens of microseconds.
 //!
 //! Invariants: a buffer is neither changed nor freed before MPI_Test says that its request is complete.
 
@@ -71,7 +71,8 @@ pub fn is_started_by_mpi() -> bool {
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"].into_iter().any(is_set) || by_slurm
 }
 
-/// The links of this process to all others that MPI has started. Must be dropped by the thread that created it.
+/// The links of this process to all others that MPI has started. Must be dropped by the thread that created
+/// it.
 pub struct Mpi {
     rank: u32,
     ranks: u32,
@@ -93,8 +94,8 @@ struct Calls {
     universe: Option<Universe>,
 }
 
-// SAFETY: the handles in it may be used by any thread as long as calls are not made at the same time, which MPI_THREAD_SERIALIZED grants
-// and the lock around it ensures.
+// SAFETY: the handles in it may be used by any thread as long as calls are not made at the same time, which
+// MPI_THREAD_SERIALIZED grants and the lock around it ensures.
 unsafe impl Send for Calls {}
 
 #[derive(Default)]
@@ -125,7 +126,8 @@ impl Mpi {
 }
 
 impl Calls {
-    /// Takes back the buffers of frames that have been sent. Returns whether a frame that was refused has room now.
+    /// Takes back the buffers of frames that have been sent. Returns whether a frame that was refused has
+    /// room now.
     fn reap(&mut self, to: usize) -> bool {
         let peer = &mut self.peers[to];
         while let Some((request, _)) = peer.under_way.front_mut() {
@@ -152,9 +154,10 @@ impl Calls {
         buffer.clear();
         buffer.extend_from_slice(frame);
         let mut request = std::mem::MaybeUninit::<MPI_Request>::uninit();
-        // SAFETY: MPI is initialized as long as `universe` is there. The bytes of `buffer` stay where they are when it is moved into
-        // `under_way`, and it is taken out there only after the request is complete, or never freed. The call writes the request, since
-        // an error would end the process.
+        // SAFETY: MPI is initialized as long as `universe` is there. The bytes of `buffer` stay where they
+        // are when it is moved into `under_way`, and it is taken out there only after the request is
+        // complete, or never freed. The call writes the request, since an error would end the
+        // process.
         let request = unsafe {
             let (bytes, count) = (buffer.as_ptr().cast(), buffer.len() as i32);
             MPI_Isend(bytes, count, RSMPI_UINT8_T, to as i32, TAG, RSMPI_COMM_WORLD, request.as_mut_ptr());
@@ -182,7 +185,8 @@ impl Calls {
 fn is_complete(request: &mut MPI_Request) -> bool {
     let mut flag = 0;
     let mut status = std::mem::MaybeUninit::uninit();
-    // SAFETY: the request is one that MPI_Isend gave and that was not complete before; the call writes both flag and status.
+    // SAFETY: the request is one that MPI_Isend gave and that was not complete before; the call writes both
+    // flag and status.
     unsafe { MPI_Test(request, &raw mut flag, status.as_mut_ptr()) };
     flag != 0
 }
@@ -307,7 +311,8 @@ impl Drop for Mpi {
                 break;
             }
             if Instant::now() > by {
-                // A peer does not receive them: the buffers stay allocated, and MPI is not finalized, which mpirun reports.
+                // A peer does not receive them: the buffers stay allocated, and MPI is not finalized, which
+                // mpirun reports.
                 calls.peers.drain(..).for_each(|peer| std::mem::forget(peer.under_way));
                 std::mem::forget(calls.universe.take());
                 break;

@@ -1,14 +1,14 @@
 //! How the processes of a run find each other, and choose the kind of link for each pair.
 //!
-//! Rank 0, the [`Coordinator`], listens at an address; the other processes [`join`] it there. When all have joined, it gives each a
-//! rank and the *charge* of the run, bytes that this module does not interpret. Processes of one host create shared memory
-//! ([`host`] says which can); every other pair has a TCP connection ([`gate`] accepts them). When every process has a link to every
-//! other one, all get a [`Mesh`].
+//! Rank 0, the [`Coordinator`], listens at an address; the other processes [`join`] it there. When all have
+//! joined, it gives each a rank and the *charge* of the run, bytes that this module does not interpret.
+//! Processes of one host create shared memory ([`host`] says which can); every other pair has a TCP
+//! connection ([`gate`] accepts them). When every process has a link to every other one, all get a [`Mesh`].
 //!
-//! Invariants: everything has a time limit. The connection of a process that does not know the secret, has another version, or
-//! violates the protocol, is closed, and this delays no other process. Nothing listens on an address other than loopback unless the
-//! caller named such an address: the coordinator listens where it is told to, and the others at the address from which they reach
-//! it.
+//! Invariants: everything has a time limit. The connection of a process that does not know the secret, has
+//! another version, or violates the protocol, is closed, and this delays no other process. Nothing listens on
+//! an address other than loopback unless the caller named such an address: the coordinator listens where it
+//! is told to, and the others at the address from which they reach it.
 //!
 //! ```
 //! use paceline_transport::{Coordinator, Secret, Settings, Transport, join};
@@ -67,8 +67,8 @@ pub enum Prefer {
     Tcp,
 }
 
-/// The settings with which a process takes part in a run. All processes of a run need the same secret and security. Each process
-/// follows its own or the coordinator's preference, whichever is not [`Prefer::Auto`].
+/// The settings with which a process takes part in a run. All processes of a run need the same secret and
+/// security. Each process follows its own or the coordinator's preference, whichever is not [`Prefer::Auto`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     secret: Secret,
@@ -81,7 +81,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// TLS, shared memory where possible, a minute until all processes have joined, and ten seconds without a sign of life.
+    /// TLS, shared memory where possible, a minute until all processes have joined, and ten seconds without a
+    /// sign of life.
     pub fn new(secret: Secret) -> Self {
         Self {
             secret,
@@ -118,13 +119,15 @@ impl Settings {
         self
     }
 
-    /// Sets the bytes that a packet carries, from 1000 to 9000, instead of the value that the system reports for the path.
+    /// Sets the bytes that a packet carries, from 1000 to 9000, instead of the value that the system reports
+    /// for the path.
     pub fn unit(mut self, bytes: usize) -> Self {
         self.unit = Some(bytes);
         self
     }
 
-    /// Sets the version that this process announces; the default is that of this crate. Only equal versions work together.
+    /// Sets the version that this process announces; the default is that of this crate. Only equal versions
+    /// work together.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self

@@ -1,7 +1,7 @@
 //! The secret that the processes of a run share, and by which they recognize each other.
 //!
-//! Invariants: the secret is never shown, sent or compared in variable time; only an HMAC (RFC 2104, with SHA-256) over data from
-//! both sides is sent. A secret is not read from a file that other users can read.
+//! Invariants: the secret is never shown, sent or compared in variable time; only an HMAC (RFC 2104, with
+//! SHA-256) over data from both sides is sent. A secret is not read from a file that other users can read.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -80,7 +80,8 @@ impl Secret {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, bytes)))
     }
 
-    /// The secret in a file that belongs to this user (or root) and that no other user may read. White space around it is ignored.
+    /// The secret in a file that belongs to this user (or root) and that no other user may read. White space
+    /// around it is ignored.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         let path = path.as_ref();
         let io = |source| SecretError::Io { path: path.to_owned(), source };

@@ -1,16 +1,17 @@
 //! [`SharedMemory`]: links between processes of one host through a file mapped as shared memory.
 //!
-//! For each ordered pair of processes there is a ring of bytes ([`ring`]). Each process has a doorbell ([`bell`]) that others ring
-//! only while it sleeps, and a lock that shows others that it is alive ([`region`], which also describes the layout of the file).
-//! If all processes of a run are on one host, this is their only transport. If only some are, these form a [`Group`], and another
-//! transport reaches the others; it uses [`Transport::wake`] to end a wait here.
+//! For each ordered pair of processes there is a ring of bytes ([`ring`]). Each process has a doorbell
+//! ([`bell`]) that others ring only while it sleeps, and a lock that shows others that it is alive
+//! ([`region`], which also describes the layout of the file). If all processes of a run are on one host, this
+//! is their only transport. If only some are, these form a [`Group`], and another transport reaches the
+//! others; it uses [`Transport::wake`] to end a wait here.
 //!
-//! A process that ends without announcing it is found by checking its lock, at most every 40 ms, mostly when there is nothing else
-//! to do. Frames that it has sent completely are still received first. One that is stopped is found by missing signs of life
-//! ([`signs`]), where a [`crate::Mesh`] gives them.
+//! A process that ends without announcing it is found by checking its lock, at most every 40 ms, mostly when
+//! there is nothing else to do. Frames that it has sent completely are still received first. One that is
+//! stopped is found by missing signs of life ([`signs`]), where a [`crate::Mesh`] gives them.
 //!
-//! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer (a lock per peer). Data
-//! written by other processes is copied first, then checked, then used.
+//! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer
+//! (a lock per peer). Data written by other processes is copied first, then checked, then used.
 
 mod bell;
 mod group;
@@ -68,7 +69,8 @@ struct Post {
     signs: AtomicU32,
 }
 
-/// The links of one process to the other members of its [`Group`]. Dropping it ends them; see [`Transport::close`].
+/// The links of one process to the other members of its [`Group`]. Dropping it ends them; see
+/// [`Transport::close`].
 ///
 /// ```
 /// use paceline_transport::{Group, Handed, SharedMemory, Transport};
@@ -106,8 +108,9 @@ struct Receiving {
 }
 
 impl SharedMemory {
-    /// Creates a file in memory and joins its group as process `rank`. One process of each group does this before the others call
-    /// [`SharedMemory::open`]. The file has no name in any folder, and its size is sealed.
+    /// Creates a file in memory and joins its group as process `rank`. One process of each group does this
+    /// before the others call [`SharedMemory::open`]. The file has no name in any folder, and its size is
+    /// sealed.
     #[cfg(not(paceline_shuttle))]
     pub fn create(rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
@@ -116,8 +119,8 @@ impl SharedMemory {
         Self::join(region, rank, member, group, &path)
     }
 
-    /// Opens the file that another process has created with [`SharedMemory::create`], at its [`SharedMemory::path`], and joins its
-    /// group as process `rank`.
+    /// Opens the file that another process has created with [`SharedMemory::create`], at its
+    /// [`SharedMemory::path`], and joins its group as process `rank`.
     #[cfg(not(paceline_shuttle))]
     pub fn open(path: &Path, rank: u32, group: &Group) -> Result<Self, SharedMemoryError> {
         let member = group.member(rank)?;
@@ -203,7 +206,8 @@ impl SharedMemory {
         self.region.ring(member, self.member)
     }
 
-    /// Writes a frame into the ring of `to`. Wakes `to` if it sleeps and the frame `wakes` or there is no room for the frame.
+    /// Writes a frame into the ring of `to`. Wakes `to` if it sleeps and the frame `wakes` or there is no
+    /// room for the frame.
     fn push(&self, to: u32, frame: &[u8], wakes: bool) -> Result<Handed, PeerError> {
         let limit = self.frame_limit(to);
         assert!(frame.len() <= limit, "a frame has at most {limit} bytes, not {}", frame.len());

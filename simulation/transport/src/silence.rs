@@ -1,7 +1,8 @@
 //! How long a peer may give no sign of life, and when to look at it again.
 //!
-//! Every process gives a sign every quarter of the limit. Before the first frame of a peer the limit may be shorter: whoever is stopped
-//! as the processes find each other must not hold up the others for longer than they have time for that.
+//! Every process gives a sign every quarter of the limit. Before the first frame of a peer the limit may be
+//! shorter: whoever is stopped as the processes find each other must not hold up the others for longer than
+//! they have time for that.
 
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ impl Limits {
         self.first / SIGNS
     }
 
-    /// What it means that nothing has come for `silent` from a peer, from which a frame has come before if it `has_spoken`.
+    /// What it means that nothing has come for `silent` from a peer, from which a frame has come before if it
+    /// `has_spoken`.
     pub(crate) fn judge(self, silent: Duration, has_spoken: bool) -> Verdict {
         let limit = if has_spoken { self.later } else { self.first };
         match limit.checked_sub(silent) {

@@ -1,5 +1,5 @@
-//! The synchronization primitives of threads and processes: the standard library's, or, built with `--cfg paceline_shuttle`, those
-//! of shuttle, which runs a test under thousands of interleavings.
+//! The synchronization primitives of threads and processes: the standard library's, or, built with `--cfg
+//! paceline_shuttle`, those of shuttle, which runs a test under thousands of interleavings.
 
 #[cfg(not(paceline_shuttle))]
 pub(crate) use std::sync::{

@@ -1,16 +1,18 @@
 //! [`Tcp`]: one TCP connection for each pair of processes, plain or with TLS.
 //!
-//! [`stream`] is the connection as a stream of bytes; [`buffer`] cuts it into frames; [`link`] holds everything about one peer;
-//! [`poller`] is what threads sleep on; [`helper`] is the thread that sends and checks signs of life; [`handshake`] is how two
-//! processes find out that they belong to the same run. `docs/wire-format.md` describes the protocol.
+//! [`stream`] is the connection as a stream of bytes; [`buffer`] cuts it into frames; [`link`] holds
+//! everything about one peer; [`poller`] is what threads sleep on; [`helper`] is the thread that sends and
+//! checks signs of life; [`handshake`] is how two processes find out that they belong to the same run.
+//! `docs/wire-format.md` describes the protocol.
 //!
-//! If the network is slow, frames to a peer wait in a bounded buffer; later calls of `send`, `receive` and `wait` send the rest. A
-//! peer that ends is found by the end of its connection; one that is stopped or cut off is found by missing signs of life.
-//! Everything that has arrived from a peer is received before its loss is reported.
+//! If the network is slow, frames to a peer wait in a bounded buffer; later calls of `send`, `receive` and
+//! `wait` send the rest. A peer that ends is found by the end of its connection; one that is stopped or cut
+//! off is found by missing signs of life. Everything that has arrived from a peer is received before its loss
+//! is reported.
 //!
-//! Invariants: one thread at a time receives (a lock taken with `try_lock`). The system reports a readiness once; the link
-//! remembers it until a read has found nothing more. No call except `wait` sleeps, except that dropping a transport after
-//! [`Transport::close`] waits up to two seconds for the last bytes to leave.
+//! Invariants: one thread at a time receives (a lock taken with `try_lock`). The system reports a readiness
+//! once; the link remembers it until a read has found nothing more. No call except `wait` sleeps, except that
+//! dropping a transport after [`Transport::close`] waits up to two seconds for the last bytes to leave.
 
 mod buffer;
 pub(crate) mod handshake;
@@ -42,13 +44,13 @@ pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
 /// The plausible range of a path's MTU in bytes.
 const UNITS: RangeInclusive<usize> = 1_000..=9_000;
 
-/// The time after the last poll of the sockets from which on [`Transport::is_pending`] polls them again. Whoever waits asks that
-/// many times a microsecond; it must get a definite answer, because a thread that is told "perhaps" looks, finds nothing, asks
-/// again, and never sleeps.
+/// The time after the last poll of the sockets from which on [`Transport::is_pending`] polls them again.
+/// Whoever waits asks that many times a microsecond; it must get a definite answer, because a thread that is
+/// told "perhaps" looks, finds nothing, asks again, and never sleeps.
 const LOOK_EVERY: Duration = Duration::from_micros(20);
 
-/// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and [`crate::join`] create them.
-/// Dropping it ends them; see [`Transport::close`].
+/// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and
+/// [`crate::join`] create them. Dropping it ends them; see [`Transport::close`].
 #[derive(Debug)]
 pub(crate) struct Tcp {
     core: Arc<Core>,
@@ -76,7 +78,8 @@ pub(crate) struct Core {
 }
 
 impl Tcp {
-    /// Takes over connections, each with the rank of the peer. Peers have to give signs of life within `limits`.
+    /// Takes over connections, each with the rank of the peer. Peers have to give signs of life within
+    /// `limits`.
     pub(crate) fn new(
         rank: u32,
         ranks: u32,
@@ -117,12 +120,14 @@ impl Tcp {
         assert!(self.core.on_arrival.set(action).is_ok(), "it is said once what an arrival does");
     }
 
-    /// Announces that a thread of this process is about to sleep on something else and must be told of an arrival.
+    /// Announces that a thread of this process is about to sleep on something else and must be told of an
+    /// arrival.
     pub(crate) fn arm(&self) {
         self.core.poller.arm();
     }
 
-    /// Whether the waiting thread has to return: a frame that was refused has room, or there is something to receive.
+    /// Whether the waiting thread has to return: a frame that was refused has room, or there is something to
+    /// receive.
     pub(crate) fn is_worth_a_look(&self) -> bool {
         self.core.awake.swap(false, Ordering::AcqRel) || self.core.is_ready()
     }
@@ -150,7 +155,8 @@ impl Core {
         worth
     }
 
-    /// Polls the sockets, sleeping up to `most`, and records their events. Returns whether a waiting thread has to return.
+    /// Polls the sockets, sleeping up to `most`, and records their events. Returns whether a waiting thread
+    /// has to return.
     fn look(&self, most: Duration) -> bool {
         let mut worth = false;
         self.poller.wait(most, |event| {
@@ -164,7 +170,8 @@ impl Core {
             if event.is_writable {
                 link.go_on();
                 if link.has_room() {
-                    // Also set if no thread waits now: the caller may be about to wait with a frame that was refused.
+                    // Also set if no thread waits now: the caller may be about to wait with a frame that was
+                    // refused.
                     self.awake.store(true, Ordering::Release);
                     worth = true;
                 }
@@ -291,8 +298,9 @@ impl Transport for Tcp {
 }
 
 impl Drop for Tcp {
-    /// Ends the helper thread and the connections. After announcing the end, waits a little for the announcement to get through:
-    /// closing a connection with unread data resets it, and the reset can destroy what was sent last.
+    /// Ends the helper thread and the connections. After announcing the end, waits a little for the
+    /// announcement to get through: closing a connection with unread data resets it, and the reset can
+    /// destroy what was sent last.
     fn drop(&mut self) {
         self.core.stopping.store(true, Ordering::Release);
         self.core.poller.stop();

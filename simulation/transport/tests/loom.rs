@@ -1,5 +1,6 @@
-//! The ring and the doorbell of shared memory under loom, which tries all interleavings and all effects that the memory orders
-//! allow: published data and an announced sleep must never both be missed. The sources are included unchanged, with loom's atomics.
+//! The ring and the doorbell of shared memory under loom, which tries all interleavings and all effects that
+//! the memory orders allow: published data and an announced sleep must never both be missed. The sources are
+//! included unchanged, with loom's atomics.
 //!
 //! `RUSTFLAGS="--cfg paceline_loom" cargo test -p paceline-transport --test loom`
 

@@ -1,8 +1,9 @@
-//! Runs of several real processes: this test program starts itself again for each rank, with the task in the environment.
+//! Runs of several real processes: this test program starts itself again for each rank, with the task in the
+//! environment.
 //!
-//! Some processes are killed or stopped by a signal; the others report which one was lost and why. If permitted, two processes run
-//! in two network namespaces joined by a pair of virtual Ethernet devices, as on two hosts; and where the kernel can, with a path
-//! between them that delays packets and loses some.
+//! Some processes are killed or stopped by a signal; the others report which one was lost and why. If
+//! permitted, two processes run in two network namespaces joined by a pair of virtual Ethernet devices, as on
+//! two hosts; and where the kernel can, with a path between them that delays packets and loses some.
 
 #![cfg(target_os = "linux")]
 
@@ -28,7 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a process may be silent.
 const SILENCE: Duration = Duration::from_millis(600);
 
-/// The same on a path that loses packets: TCP sends one again after 200 ms, and after twice that each further time.
+/// The same on a path that loses packets: TCP sends one again after 200 ms, and after twice that each further
+/// time.
 const LOSSY_SILENCE: Duration = Duration::from_secs(20);
 
 fn settings(secret: &Path, prefer: &str) -> Settings {
@@ -59,8 +61,8 @@ fn this() -> Command {
     Command::new(env::current_exe().expect("it runs"))
 }
 
-/// What a started process does: it returns each frame to its sender, until it is told to end or a peer is lost. In the test itself,
-/// which is not a process of a run, it returns at once.
+/// What a started process does: it returns each frame to its sender, until it is told to end or a peer is
+/// lost. In the test itself, which is not a process of a run, it returns at once.
 #[test]
 fn a_process_of_a_run() {
     let (Ok(address), Ok(secret), Ok(prefer)) = (env::var(ADDRESS), env::var(SECRET), env::var(PREFER))
@@ -147,8 +149,8 @@ fn processes_find_each_other_over_every_kind_of_link() {
     }
 }
 
-/// Sends a signal to one process; returns how its loss is reported. Ranks are given in the order in which processes join, so the
-/// process is identified by its frames: the one that still answers is the other.
+/// Sends a signal to one process; returns how its loss is reported. Ranks are given in the order in which
+/// processes join, so the process is identified by its frames: the one that still answers is the other.
 fn lost_by(signal: Signal, prefer: &str) -> PeerErrorKind {
     let mut run = run(2, prefer);
     let process = &mut run.processes[0];
@@ -215,7 +217,8 @@ impl Namespaces {
         Ok(made)
     }
 
-    /// From now on packets take 3 to 5 ms to the other end, so that some overtake others, and one in twenty is lost.
+    /// From now on packets take 3 to 5 ms to the other end, so that some overtake others, and one in twenty
+    /// is lost.
     fn make_lossy(&self) -> Result<(), String> {
         let netem = ["qdisc", "add", "dev", "veth0", "root", "netem", "delay", "4ms", "1ms", "loss", "5%"];
         self.0.iter().try_for_each(|name| call("tc", &[&["-n", name], &netem[..]].concat()))

@@ -1,5 +1,6 @@
-//! Shared memory between real processes: this program starts itself again as the other ranks. Everything arrives once and in order;
-//! all others find that a killed process is gone, after receiving what it had sent.
+//! Shared memory between real processes: this program starts itself again as the other ranks. Everything
+//! arrives once and in order; all others find that a killed process is gone, after receiving what it had
+//! sent.
 
 #![cfg(all(target_os = "linux", not(paceline_shuttle)))]
 

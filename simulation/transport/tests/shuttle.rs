@@ -1,5 +1,5 @@
-//! The transports under a random scheduler: built with `--cfg paceline_shuttle`, shuttle may switch threads at every lock and
-//! atomic. A wait then has no time limit, so that a lost wake-up shows as a deadlock.
+//! The transports under a random scheduler: built with `--cfg paceline_shuttle`, shuttle may switch threads
+//! at every lock and atomic. A wait then has no time limit, so that a lost wake-up shows as a deadlock.
 //!
 //! `RUSTFLAGS="--cfg paceline_shuttle" cargo test -p paceline-transport --test shuttle`
 
@@ -13,8 +13,8 @@ use shuttle::{sync::Arc, thread};
 /// The number of interleavings tried for each case.
 const SCHEDULES: usize = 2_000;
 
-/// Sends `frames` numbered frames to the next rank, and receives as many from the previous one, asleep whenever there is nothing to
-/// do.
+/// Sends `frames` numbered frames to the next rank, and receives as many from the previous one, asleep
+/// whenever there is nothing to do.
 fn pass_on(end: &impl Transport, frames: u8) {
     let next = (end.rank() + 1) % end.ranks();
     let (mut sent, mut seen) = (0, Vec::new());

@@ -1,5 +1,5 @@
-//! Signals that hit the pacer and its first guard at once, as `pkill`, `killall` and scripts send them: nobody is left in a class
-//! of the pacer's, and all threads go on.
+//! Signals that hit the pacer and its first guard at once, as `pkill`, `killall` and scripts send them:
+//! nobody is left in a class of the pacer's, and all threads go on.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,8 @@
-//! Pacing does not make an MPI program slower: with 16 ranks it takes at most 1.1 times as long as the better of polling and
-//! yielding without paceline.
+//! Pacing does not make an MPI program slower: with 16 ranks it takes at most 1.1 times as long as the better
+//! of polling and yielding without paceline.
 //!
-//! The three are compared in one run, and the paced and the yielding runs alternate. A noisy machine gets several attempts.
+//! The three are compared in one run, and the paced and the yielding runs alternate. A noisy machine gets
+//! several attempts.
 
 use std::process::Output;
 
@@ -11,7 +12,8 @@ use crate::lab::any_turn;
 const WORST_RATIO: f64 = 1.1;
 const ATTEMPTS: usize = 5;
 const REPEATS: usize = 3;
-/// Polling with many more ranks than cores may take a minute: a run is ended after so many seconds, and counts as that long.
+/// Polling with many more ranks than cores may take a minute: a run is ended after so many seconds, and
+/// counts as that long.
 const PATIENCE: &str = "3";
 const PATIENCE_S: f64 = 3.0;
 /// What `timeout` says of a program that it has ended.

@@ -2,14 +2,14 @@
 //!
 //! A table stands between two comments. The first says what is in it, the second, `<!-- end -->`, ends it.
 //!
-//! - `<!-- keys of SECTION: SCENARIO KEY=VALUE ...; SCENARIO ... -->`: the keys of a section that are read with
-//!   one of these scenarios. With `A & B` those that are read with both; with `... but not ...` those that only
-//!   the first are read with. A scenario is a file, or one of [`scenario`].
+//! - `<!-- keys of SECTION: SCENARIO KEY=VALUE ...; SCENARIO ... -->`: the keys of a section that are read
+//!   with one of these scenarios. With `A & B` those that are read with both; with `... but not ...` those
+//!   that only the first are read with. A scenario is a file, or one of [`scenario`].
 //! - `<!-- settings of policies -->`, `<!-- settings of domains -->`: the settings of all policies, and of
 //!   domains under them.
 //!
-//! Name, type and default come from the code. Units and meanings are written by hand: they are kept with their
-//! keys.
+//! Name, type and default come from the code. Units and meanings are written by hand: they are kept with
+//! their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -137,7 +137,8 @@ fn read_with(section: &str, scenarios: &str) -> Vec<Key> {
     found.unwrap_or_default()
 }
 
-/// The settings of all policies (`policies`), or of domains under them (`domains`); those that are alike in one row.
+/// The settings of all policies (`policies`), or of domains under them (`domains`); those that are alike in
+/// one row.
 fn of_policies(whose: &str) -> Table {
     let section = if whose == "policies" { "policy" } else { "domain.settings" };
     let mut policies: BTreeMap<Key, Vec<String>> = BTreeMap::new();
@@ -176,7 +177,8 @@ fn policy_names() -> Vec<String> {
     rows.map(|row| row.trim_start().split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// A scenario that is no file of the project: a machine with one workload, or hosts that move as a trace says.
+/// A scenario that is no file of the project: a machine with one workload, or hosts that move as a trace
+/// says.
 fn scenario(name: &str) -> Option<String> {
     let workload = |keys: &str| {
         format!(

@@ -106,8 +106,8 @@ fn is_alike(shown: &str, printed: &str) -> bool {
     shown == printed || MEASURED.iter().any(is_measured)
 }
 
-/// Problems with the commands in blocks that are not run: options that `paceline COMMAND --help` does not have,
-/// scenarios that are not there.
+/// Problems with the commands in blocks that are not run: options that `paceline COMMAND --help` does not
+/// have, scenarios that are not there.
 pub fn unknown_words(page: &str) -> Vec<String> {
     let (mut problems, mut in_block) = (Vec::new(), false);
     let joined = page.replace("\\\n", " ");
@@ -151,8 +151,8 @@ fn is_name(word: &&str) -> bool {
     !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase())
 }
 
-/// What `paceline COMMAND --help` prints, of as many words as are a command. Of commands of the lab none, where
-/// its program was not built.
+/// What `paceline COMMAND --help` prints, of as many words as are a command. Of commands of the lab none,
+/// where its program was not built.
 fn help_of(command: &[&str]) -> Option<String> {
     for length in (0..=command.len()).rev() {
         let mut arguments = command[..length].to_vec();

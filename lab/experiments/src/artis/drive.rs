@@ -1,4 +1,5 @@
-//! A model driven to its end in one federate, on the calling thread, with the event queue that is to be measured.
+//! A model driven to its end in one federate, on the calling thread, with the event queue that is to be
+//! measured.
 //!
 //! Invariant: every queue and both gears give the digest that the engine gives.
 
@@ -13,7 +14,8 @@ use paceline_kernel::{
 pub enum Gear {
     /// The queue gives out one event after the other, the least of all.
     OneByOne,
-    /// The queue gives out all events of a window as wide as the lookahead, and the federate runs LP after LP.
+    /// The queue gives out all events of a window as wide as the lookahead, and the federate runs LP after
+    /// LP.
     Windows,
 }
 
@@ -26,7 +28,8 @@ pub struct Driven {
     pub wall: Duration,
 }
 
-/// Drives `model`, whose lookahead is not zero, with the queue `Q`. The error says which rule the model breaks.
+/// Drives `model`, whose lookahead is not zero, with the queue `Q`. The error says which rule the model
+/// breaks.
 pub fn drive<M: Model, Q: EventQueue<M::Event>>(model: &M, gear: Gear) -> Result<Driven, String> {
     let start = Instant::now();
     let one = Partition::runs(model.lps(), 1);

@@ -1,17 +1,18 @@
 //! The Enhanced Heap of ARTIS (ARTIS paper, section 7), with runs of instants in its nodes.
 //!
-//! As in the paper, simultaneous events are in one list, and lists used lately are cached, so that bursts of simultaneous events
-//! cost O(1) whatever the size of the heap. An instant here is (time, depth), since our total order puts events caused within
-//! an instant behind their causes; depth is nearly always zero.
+//! As in the paper, simultaneous events are in one list, and lists used lately are cached, so that bursts of
+//! simultaneous events cost O(1) whatever the size of the heap. An instant here is (time, depth), since our
+//! total order puts events caused within an instant behind their causes; depth is nearly always zero.
 //!
-//! A node of the heap holds more than the paper's: a *run*, lists of ever later instants. Where a new instant is later than the
-//! last one of a run used lately, it is appended to that run, in O(1); the heap orders runs by their first instants, and when
-//! that is over, the run stays the least one in most cases. So events of ascending times, such as those that a model sends
-//! with a constant delay, cost O(1) both ways too. Only an instant that fits behind no run becomes a node of its own, at the
-//! cost of a binary heap of 16-byte keys.
+//! A node of the heap holds more than the paper's: a *run*, lists of ever later instants. Where a new instant
+//! is later than the last one of a run used lately, it is appended to that run, in O(1); the heap orders runs
+//! by their first instants, and when that is over, the run stays the least one in most cases. So events of
+//! ascending times, such as those that a model sends with a constant delay, cost O(1) both ways too. Only an
+//! instant that fits behind no run becomes a node of its own, at the cost of a binary heap of 16-byte keys.
 //!
-//! Invariants: `least` and `runs` have one key for each run, that of its first list, the least of all in `least`; every list is in one run; `opened` is sorted by instants, the
-//! least last, and its events ascending; what is remembered of lists (`Recent`) is checked when it is used, so that a list that
+//! Invariants: `least` and `runs` have one key for each run, that of its first list, the least of all in
+//! `least`; every list is in one run; `opened` is sorted by instants, the least last, and its events
+//! ascending; what is remembered of lists (`Recent`) is checked when it is used, so that a list that
 //! was forgotten costs a second list for its instant, and never an order.
 
 mod lists;
@@ -33,8 +34,8 @@ use self::tails::Tails;
 /// A heap of runs of instants, each with the list of its simultaneous events.
 #[derive(Debug)]
 pub struct EnhancedHeap<E> {
-    /// Of the run that is first, its first instant and the list of that; [`EMPTY`] where there is no run. It goes on for long
-    /// in most cases, so it is not in the heap.
+    /// Of the run that is first, its first instant and the list of that; [`EMPTY`] where there is no run. It
+    /// goes on for long in most cases, so it is not in the heap.
     least: Key,
     /// The same of the other runs.
     runs: BinaryHeap<Reverse<Key>>,
@@ -94,7 +95,8 @@ impl<E> EnhancedHeap<E> {
         self.opened.last().map_or(NEVER, |opened| opened.at)
     }
 
-    /// Takes the first list, whose run goes on with the next one: its first event, and the queue of the others.
+    /// Takes the first list, whose run goes on with the next one: its first event, and the queue of the
+    /// others.
     #[inline(always)]
     fn take_list(&mut self) -> (Event<E>, Option<u32>) {
         let list = self.least as u32;
@@ -124,8 +126,8 @@ impl<E> EnhancedHeap<E> {
         }
     }
 
-    /// Takes all lists of the first instant, `at`: gives out their event where there is one only, and opens the instant where there
-    /// are several.
+    /// Takes all lists of the first instant, `at`: gives out their event where there is one only, and opens
+    /// the instant where there are several.
     #[inline]
     fn open(&mut self, at: Instant) -> Option<Event<E>> {
         let (event, others) = self.take_list();
@@ -180,8 +182,9 @@ impl<E: Send> EventQueue<E> for EnhancedHeap<E> {
         Self::default()
     }
 
-    // Inlined, so that the event is in registers. Taken from the caller's stack, it would be loaded 16 bytes at a time right after
-    // it was stored 8 bytes at a time; a processor cannot forward that, and an insertion waits until the stores are done.
+    // Inlined, so that the event is in registers. Taken from the caller's stack, it would be loaded 16 bytes
+    // at a time right after it was stored 8 bytes at a time; a processor cannot forward that, and an
+    // insertion waits until the stores are done.
     #[inline(always)]
     fn push(&mut self, event: Event<E>) {
         let at = instant(&event);

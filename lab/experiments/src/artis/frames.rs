@@ -1,12 +1,14 @@
-//! The thread of an LP that carries its messages to an LP on another host: each in a packet of its own, or marshalled in
-//! frames (ARTIS paper, section 6).
+//! The thread of an LP that carries its messages to an LP on another host: each in a packet of its own, or
+//! marshalled in frames (ARTIS paper, section 6).
 //!
-//! A frame is sent when no further message fits into the path's MTU, when its first message has waited for the time limit (which is
-//! checked whenever the main thread hands over messages), and at the end of a step, for which others wait.
+//! A frame is sent when no further message fits into the path's MTU, when its first message has waited for
+//! the time limit (which is checked whenever the main thread hands over messages), and at the end of a step,
+//! for which others wait.
 //!
-//! Without marshalling, too, the kernel may join messages: while TCP waits for an acknowledgement it holds back a packet that is not
-//! full (Nagle's algorithm, RFC 896). What one batch of the main thread hands over may be joined here, up to [`Frames::joined`]
-//! messages and the MTU; each of them costs a system call of its own.
+//! Without marshalling, too, the kernel may join messages: while TCP waits for an acknowledgement it holds
+//! back a packet that is not full (Nagle's algorithm, RFC 896). What one batch of the main thread hands over
+//! may be joined here, up to [`Frames::joined`] messages and the MTU; each of them costs a system call of its
+//! own.
 //!
 //! Invariant: what an LP sends in a step is the same with marshalling and without; only packets differ.
 
@@ -45,8 +47,8 @@ impl Frames {
         if self.limit_ns.is_some() { fit } else { fit.min(self.joined) }
     }
 
-    /// The CPU time of a thread for the messages of a packet, besides the packet itself: to marshal each, or a system call for
-    /// each but the first.
+    /// The CPU time of a thread for the messages of a packet, besides the packet itself: to marshal each, or
+    /// a system call for each but the first.
     fn messages_ns(&self, messages: f64) -> u64 {
         match self.limit_ns {
             Some(_) => (messages * self.marshal_ns) as u64,

@@ -1,7 +1,8 @@
-//! Figure 8: inserting and extracting a group of 1000 events, in the Enhanced Heap and in a binary heap, over the size of the queue.
+//! Figure 8: inserting and extracting a group of 1000 events, in the Enhanced Heap and in a binary heap, over
+//! the size of the queue.
 //!
-//! *Burst*: 1000 events of one time. *Linear*: 1000 events of 1000 successive times. Queues are filled with events of distinct,
-//! evenly spread times, all later than those of the group.
+//! *Burst*: 1000 events of one time. *Linear*: 1000 events of 1000 successive times. Queues are filled with
+//! events of distinct, evenly spread times, all later than those of the group.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,7 +22,8 @@ const FILL_START_NS: u64 = 1 << 40;
 const FILL_STEP_NS: u64 = 1_000;
 const QUEUES: [&str; 3] = ["base heap", "Enhanced Heap", "buckets"];
 const MANNERS: [&str; 2] = ["burst", "linear"];
-/// The paper's time of linear insertion into the Enhanced Heap, as a part of that of a burst into its base heap.
+/// The paper's time of linear insertion into the Enhanced Heap, as a part of that of a burst into its base
+/// heap.
 const PUBLISHED: f64 = 0.5;
 /// Times that differ by a smaller factor count as constant.
 const CONSTANT: f64 = 1.25;
@@ -66,7 +68,8 @@ fn event(number: u64, at_ns: u64) -> Event<()> {
     Event::from_outside(TieBreak::Fixed, number, Time::nanos(at_ns), LpId(0), ())
 }
 
-/// Seconds that a filled queue takes to insert a group of times so far apart in nanoseconds, and to extract it.
+/// Seconds that a filled queue takes to insert a group of times so far apart in nanoseconds, and to extract
+/// it.
 type Timed<'a> = Box<dyn FnMut(u64) -> [f64; 2] + 'a>;
 
 fn filled<'a, Q: EventQueue<()> + 'a>(size: u64) -> Timed<'a> {

@@ -1,13 +1,16 @@
-//! The LPs of the wireless model as programs of the machine, in the three runtimes of the ARTIS paper (section 5.2).
+//! The LPs of the wireless model as programs of the machine, in the three runtimes of the ARTIS paper
+//! (section 5.2).
 //!
-//! An LP does the work of the model, but does not compute it: in each step its hosts move and ping, in [`BATCHES`] batches; pings
-//! that may be heard in other LPs are sent there, and those of others are handled as they come; then it waits until all others
-//! have ended the step. *Multi-threaded*: a main thread computes, a courier moves messages between the LPs, and a third thread, for
-//! the network, has nothing to do on one host. *Single-threaded*: one thread does it all, and looks for messages by `select`
+//! An LP does the work of the model, but does not compute it: in each step its hosts move and ping, in
+//! [`BATCHES`] batches; pings that may be heard in other LPs are sent there, and those of others are handled
+//! as they come; then it waits until all others have ended the step. *Multi-threaded*: a main thread
+//! computes, a courier moves messages between the LPs, and a third thread, for the network, has nothing to do
+//! on one host. *Single-threaded*: one thread does it all, and looks for messages by `select`
 //! between batches.
 //!
-//! Invariants: the messages of a batch are one message of the machine, with the costs of all of them; the work of all LPs is
-//! the same whatever the runtime, the scheduler and the machine: only the threads that do it, and their ways to wait, differ.
+//! Invariants: the messages of a batch are one message of the machine, with the costs of all of them; the
+//! work of all LPs is the same whatever the runtime, the scheduler and the machine: only the threads that do
+//! it, and their ways to wait, differ.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -86,8 +89,8 @@ impl Load {
         f64::from(self.lps) * (self.own_ns + pings * (self.ping_ns + moves))
     }
 
-    /// How long a run may take at most: many times its work by one CPU, and the waits for a step's end. One that takes longer does
-    /// little but switch between threads.
+    /// How long a run may take at most: many times its work by one CPU, and the waits for a step's end. One
+    /// that takes longer does little but switch between threads.
     pub fn limit_ns(&self, runtime: Runtime) -> u64 {
         let wait_ns = match runtime {
             Runtime::TimedWait(span_ns) => span_ns,
@@ -121,7 +124,8 @@ fn send(to: ProcessId, payload: Box<dyn Any + Send>) -> Op {
     Op::Send(Outgoing { to, bytes: 0, payload })
 }
 
-/// The threads of all LPs, which are the processes from 0 on, those of an LP one after the other: main thread first.
+/// The threads of all LPs, which are the processes from 0 on, those of an LP one after the other: main thread
+/// first.
 pub fn programs(load: &Load, runtime: Runtime) -> Vec<Box<dyn Program>> {
     let load = Arc::new(load.clone());
     let mut programs: Vec<Box<dyn Program>> = Vec::new();
@@ -177,9 +181,10 @@ impl Common {
         ProcessId(self.main(lp).0 + u32::from(self.runtime.threads() > 1))
     }
 
-    /// Says at the start that it simulates and does not wait. It says no more of waiting: where it waits it sleeps, as the scheduler
-    /// sees. If it set its flag before, it could be put off between the two; then a message would not wake it, for it is still awake, and
-    /// it would stay behind all that have work.
+    /// Says at the start that it simulates and does not wait. It says no more of waiting: where it waits it
+    /// sleeps, as the scheduler sees. If it set its flag before, it could be put off between the two;
+    /// then a message would not wake it, for it is still awake, and it would stay behind all that have
+    /// work.
     fn begin(&mut self, guest: &mut Guest<'_>) {
         if self.load.told && !std::mem::replace(&mut self.told, true) {
             guest.flag_simulating(true);
@@ -247,7 +252,8 @@ impl Main {
             if letter.pings == 0.0 && !last {
                 continue;
             }
-            // `select` waits for descriptors only: without other threads messages go through sockets, with a system call each.
+            // `select` waits for descriptors only: without other threads messages go through sockets, with a
+            // system call each.
             let put_ns = load.copy_ns + self.common.socket_ns();
             let hand_over = if self.common.runtime.threads() > 1 { from } else { to };
             // Its thread puts each message somewhere: for the courier, or for the other LP.
@@ -306,8 +312,9 @@ impl Program for Main {
     }
 }
 
-/// The thread that moves messages between LPs through shared memory. Its LVT is that of what it last took from its main thread: if it
-/// told the ends of steps only, the scheduler's estimate in between could put it behind main threads that have a whole step to do.
+/// The thread that moves messages between LPs through shared memory. Its LVT is that of what it last took
+/// from its main thread: if it told the ends of steps only, the scheduler's estimate in between could put it
+/// behind main threads that have a whole step to do.
 #[derive(Debug)]
 struct Courier {
     common: Common,

@@ -1,7 +1,7 @@
 //! Figures 4 and 5: two hosts, messages marshalled and not, over the hosts of the model and over the MTU.
 //!
-//! Simulated: two hosts as in figures 1 to 3, a gigabit link, an LP on each with a thread that carries its messages
-//! ([`Carrier`]). DOM0 stands for the kernel's half of the network: interrupts and the NIC's driver.
+//! Simulated: two hosts as in figures 1 to 3, a gigabit link, an LP on each with a thread that carries its
+//! messages ([`Carrier`]). DOM0 stands for the kernel's half of the network: interrupts and the NIC's driver.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

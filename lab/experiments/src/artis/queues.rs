@@ -1,6 +1,8 @@
-//! Figures 9 and 10: the wireless model, standard and light, with the base heap and the Enhanced Heap, over its hosts.
+//! Figures 9 and 10: the wireless model, standard and light, with the base heap and the Enhanced Heap, over
+//! its hosts.
 //!
-//! The engine has one queue for all runs, so the model is driven here, in one federate with the queue in question.
+//! The engine has one queue for all runs, so the model is driven here, in one federate with the queue in
+//! question.
 
 use paceline_kernel::{BucketQueue, Heap};
 use paceline_models::wireless::{Computation, Deliveries, Wireless, WirelessEvent};
@@ -33,7 +35,8 @@ struct Runs {
     turns: u32,
 }
 
-/// The standard model with other rounds for a ping: few steps, as these runs take ten times as long as the light model's.
+/// The standard model with other rounds for a ping: few steps, as these runs take ten times as long as the
+/// light model's.
 #[derive(Clone, Debug)]
 struct Rounds {
     over: Over,

@@ -1,8 +1,9 @@
 //! Runs of the wireless model's load on the host of the ARTIS paper, a PC with two hyper-threaded CPUs.
 //!
-//! No hypervisor is simulated here but an operating system: all threads are VCPUs of one domain, and the policy is the kernel's
-//! scheduler. "Linux" stands for the kernels of 2005: time slices of 100 ms, ticks of 1 ms, a thread that wakes runs first while
-//! it has used little time. It is modelled by the credit scheduler with these numbers. "Least LVT" is our PSX+.
+//! No hypervisor is simulated here but an operating system: all threads are VCPUs of one domain, and the
+//! policy is the kernel's scheduler. "Linux" stands for the kernels of 2005: time slices of 100 ms, ticks of
+//! 1 ms, a thread that wakes runs first while it has used little time. It is modelled by the credit scheduler
+//! with these numbers. "Least LVT" is our PSX+.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ const SIDE: f64 = 10_000.0;
 const RANGE: f64 = 250.0;
 /// Steps of a published run.
 const STEPS: u32 = 1_000;
-/// The part of the ping's disk beyond a line that crosses it, on average over all distances of the host from the line:
-/// 2 / (3 pi).
+/// The part of the ping's disk beyond a line that crosses it, on average over all distances of the host from
+/// the line: 2 / (3 pi).
 const BEYOND: f64 = 2.0 / (3.0 * std::f64::consts::PI);
 /// CPUs of a host.
 pub const CPUS: u32 = 2;

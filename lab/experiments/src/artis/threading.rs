@@ -1,7 +1,8 @@
-//! What would have to be true for those parts of figures 1 to 3 that are not ours: three quantities of the runtimes and their PC which
-//! the paper does not state, each changed while all else stays.
+//! What would have to be true for those parts of figures 1 to 3 that are not ours: three quantities of the
+//! runtimes and their PC which the paper does not state, each changed while all else stays.
 //!
-//! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
+//! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our
+//! own value too.
 
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler};

@@ -1,14 +1,15 @@
 //! A process of the engine under "window", with one thread, as a program of the machine.
 //!
-//! In each window it computes its events, sends each of its receivers what crosses, and contributes to the round: what all below it in the
-//! tree have said goes up with what it says itself, and what all have come to comes down. The window is over when that is there and all
-//! frames of the window are. As in the engine, what goes to one process at one time is one frame.
+//! In each window it computes its events, sends each of its receivers what crosses, and contributes to the
+//! round: what all below it in the tree have said goes up with what it says itself, and what all have come to
+//! comes down. The window is over when that is there and all frames of the window are. As in the engine, what
+//! goes to one process at one time is one frame.
 //!
-//! A process of many sends frames to nearly all others. Up to [`MOST_PACKETS`] of them are packets of the machine; the CPU time of the
-//! rest is added to these, on both sides.
+//! A process of many sends frames to nearly all others. Up to [`MOST_PACKETS`] of them are packets of the
+//! machine; the CPU time of the rest is added to these, on both sides.
 //!
-//! Invariants: who receives from whom is the same in all windows, and each process receives as many packets as it sends; no process is two windows ahead of
-//! another, so that counts of two windows are enough.
+//! Invariants: who receives from whom is the same in all windows, and each process receives as many packets
+//! as it sends; no process is two windows ahead of another, so that counts of two windows are enough.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The prediction: how well it meets what was measured with 2 and 4 processes on one host, and what 1,000 nodes would do.
+//! The prediction: how well it meets what was measured with 2 and 4 processes on one host, and what 1,000
+//! nodes would do.
 
 use super::runs::{Case, MEASURED, Measured, Pattern, Place, Windows};
 use crate::parameters::kinds::{count, number};
@@ -17,7 +18,8 @@ struct Runs {
     of_all: Vec<f64>,
 }
 
-/// What is compared with a measurement: its name, place and processes, what was measured, and for which windows that sets a constant.
+/// What is compared with a measurement: its name, place and processes, what was measured, and for which
+/// windows that sets a constant.
 struct Comparison {
     name: &'static str,
     place: Place,

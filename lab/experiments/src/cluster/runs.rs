@@ -1,8 +1,9 @@
-//! Runs of the engine's windows: processes on one host that share memory, or one on each of many hosts that are joined by TLS.
+//! Runs of the engine's windows: processes on one host that share memory, or one on each of many hosts that
+//! are joined by TLS.
 //!
-//! Measured on one host with two cores, where nothing else ran meanwhile (real-time priority): PHOLD with 2048 LPs and 16 messages each,
-//! a mean delay of 1 s beyond the lookahead, and one message in four to any LP, one thread in each process. The lookahead sets how
-//! many events a window has.
+//! Measured on one host with two cores, where nothing else ran meanwhile (real-time priority): PHOLD with
+//! 2048 LPs and 16 messages each, a mean delay of 1 s beyond the lookahead, and one message in four to any
+//! LP, one thread in each process. The lookahead sets how many events a window has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -126,7 +127,8 @@ impl Case {
             Place::Host => {
                 ([get("cluster.frame"), 0.0], Wait::PollThenBlock(calibration.get("cluster.spin")))
             }
-            // Whoever waits for TCP looks again and again, unless the run has more processes than this host has cores.
+            // Whoever waits for TCP looks again and again, unless the run has more processes than this host
+            // has cores.
             Place::Loopback | Place::Cluster => {
                 let wait = if self.processes > CORES { Wait::Block } else { Wait::Poll };
                 ([get("cluster.tls_frame") / 2.0; 2], wait)
@@ -192,8 +194,9 @@ fn domain(host: u32, processes: Vec<Box<dyn Program>>) -> DomainSpec {
     DomainSpec { threads: true, vcpus, ..DomainSpec::new(format!("node{host}"), host, processes) }
 }
 
-/// What things cost on a node. The privileged domain stands for the kernel's half of the network: it is woken where a frame leaves
-/// and where it arrives, and the receiver after it, so that a wake-up of TLS is three switches.
+/// What things cost on a node. The privileged domain stands for the kernel's half of the network: it is woken
+/// where a frame leaves and where it arrives, and the receiver after it, so that a wake-up of TLS is three
+/// switches.
 fn costs(place: Place, calibration: &Calibration) -> Costs {
     let get = |name: &str| calibration.get(name);
     let (switch_ns, half_ns) = match place {

@@ -1,9 +1,10 @@
 //! The two hosts of the co-scheduling thesis and the applications on them.
 //!
-//! Hosts: 2 PCPUs each, a gigabit link between them. A VM has one VCPU, pinned to a PCPU, and one MPI process; DOM0 carries all
-//! messages, those between VMs of one host too.
+//! Hosts: 2 PCPUs each, a gigabit link between them. A VM has one VCPU, pinned to a PCPU, and one MPI
+//! process; DOM0 carries all messages, those between VMs of one host too.
 //!
-//! Invariant: the schedulers that are compared get the same applications, placed alike and started at the same times.
+//! Invariant: the schedulers that are compared get the same applications, placed alike and started at the
+//! same times.
 
 use paceline_machine::guests::{class::Class, ep, lu, mpi::Mpi};
 use paceline_machine::{Costs, DomainSpec, HostSpec, LinkSpec, MachineSpec, ProcessId, Program, Wait};
@@ -22,7 +23,8 @@ const LINK: u64 = 1_000_000_000;
 /// How much later than the first VM the last one may start.
 const SPREAD_US: u64 = 20_000;
 
-/// For how long a process polls before it blocks, where it does: some ten times what a system call and a switch take.
+/// For how long a process polls before it blocks, where it does: some ten times what a system call and a
+/// switch take.
 const SPIN_NS: u64 = 100_000;
 
 /// An application: its VMs, and whether it is LU.

@@ -1,9 +1,10 @@
 //! Tables 7 to 9: LU on four VMs, one on every PCPU, among two groups of EP.
 //!
-//! No table gives the number of VMs of a group. Here each group is an EP of class D with 3 (table 8), 5 (table 7) or 7 (table 9)
-//! VMs on one host: then the PCPU with more VMs of EP has 2/3, 3/5 or 4/7 of a group's 7,000 CPU seconds,
-//! and with LU's 225 they make 4,892, 4,425 and 4,225 seconds where SEDF has 4,893, 4,497 and 4,339. Tables 8 and 9 say
-//! "class C", which cannot take that long; with 7 there are 18 VMs, the number of available addresses.
+//! No table gives the number of VMs of a group. Here each group is an EP of class D with 3 (table 8), 5
+//! (table 7) or 7 (table 9) VMs on one host: then the PCPU with more VMs of EP has 2/3, 3/5 or 4/7 of a
+//! group's 7,000 CPU seconds, and with LU's 225 they make 4,892, 4,425 and 4,225 seconds where SEDF has
+//! 4,893, 4,497 and 4,339. Tables 8 and 9 say "class C", which cannot take that long; with 7 there are 18
+//! VMs, the number of available addresses.
 
 use super::runs::{ALL, CSDD, CSDE, Case, Load, PUBLISHED, Repeats, SEDF, Scheduler, Variant, Work};
 use super::{about, seconds};

@@ -25,7 +25,8 @@ fn lu(count: u32) -> Load {
     Load::Lu(Class::B, count)
 }
 
-/// The table, with the load by its number of applications, the numbers that are run, and how much of their work is done.
+/// The table, with the load by its number of applications, the numbers that are run, and how much of their
+/// work is done.
 #[derive(Clone, Debug)]
 pub struct Grid {
     load: fn(u32) -> Load,

@@ -1,7 +1,7 @@
 //! Runs of parallel applications under a scheduler, and what is measured of them.
 //!
-//! Invariant: times are those of the whole work; if less was done, they are scaled up in proportion, each phase of a run by
-//! itself.
+//! Invariant: times are those of the whole work; if less was done, they are scaled up in proportion, each
+//! phase of a run by itself.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::machine::{Application, HOSTS, PCPUS, Part, Rig};
 use crate::parameters::kinds::{Kind, count};
 use crate::prelude::*;
 
-/// LU's iterations of all classes that are run, and what it does before the first, in iterations: the right-hand side, 480 of
-/// 1,985 operations (`ssor.f`).
+/// LU's iterations of all classes that are run, and what it does before the first, in iterations: the
+/// right-hand side, 480 of 1,985 operations (`ssor.f`).
 const ITERATIONS: f64 = 250.0;
 const BEFORE: f64 = 480.0 / 1_985.0;
 
@@ -29,11 +29,13 @@ pub enum Work {
 /// How often LU runs among EP, with other starts each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// The part of the first run, in which EP comes to its end. If that is not the same of both, all of LU is run among the part of EP.
+    /// The part of the first run, in which EP comes to its end. If that is not the same of both, all of LU
+    /// is run among the part of EP.
     pub first: Part,
     /// The part that is done of the rest of EP, alone.
     pub alone: u64,
-    /// The part of later runs, and of those under other assumptions: they show differences that are the same in every iteration.
+    /// The part of later runs, and of those under other assumptions: they show differences that are the same
+    /// in every iteration.
     pub later: u64,
     /// How many runs there are.
     pub runs: u64,
@@ -100,7 +102,8 @@ pub enum Load {
     Ep(Class, u32),
     /// The same with LU.
     Lu(Class, u32),
-    /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP; each host has one group, of this many VMs.
+    /// LU on four VMs, one on every PCPU, among two groups of VMs that run EP; each host has one group, of
+    /// this many VMs.
     Mixed(u32),
     /// The two groups alone.
     Groups(u32),
@@ -129,7 +132,8 @@ pub enum Variant {
     NoResponses,
     /// Guests of 64 bits: 4,096 ports to look at instead of 1,024.
     MorePorts,
-    /// Turns of extra time of so many microseconds; whether processes block when they have polled for a while.
+    /// Turns of extra time of so many microseconds; whether processes block when they have polled for a
+    /// while.
     Turns { turn_us: u64, blocks: bool },
     /// A slice of so many microseconds for DOM0 in each of its periods of 20 ms.
     Dom0Slice(u64),
@@ -167,8 +171,9 @@ impl Case {
         format!("cs/{load}/{}/{:?}/{}", self.scheduler.name, self.variant, self.work.name())
     }
 
-    /// Its cell. Values `lu` and `ep` are the mean run times of each kind of application, in seconds. Where both run, that of
-    /// LU is the mean over runs whose VMs start at other times; under an assumption that is varied, only LU is waited for.
+    /// Its cell. Values `lu` and `ep` are the mean run times of each kind of application, in seconds. Where
+    /// both run, that of LU is the mean over runs whose VMs start at other times; under an assumption
+    /// that is varied, only LU is waited for.
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let job = move || {
@@ -210,8 +215,8 @@ impl Case {
         Ok(values)
     }
 
-    /// All of LU among a part of EP, which goes on alone when LU is done. As no time is lost or won by waiting then, the rest of EP
-    /// takes in proportion what the groups take alone.
+    /// All of LU among a part of EP, which goes on alone when LU is done. As no time is lost or won by
+    /// waiting then, the rest of EP takes in proportion what the groups take alone.
     fn outlasted(
         self,
         Repeats { first, alone, .. }: Repeats,

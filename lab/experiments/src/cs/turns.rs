@@ -1,5 +1,5 @@
-//! What would have to be true for the gains of table 6: how MPI waits and how long a turn of extra time is, neither of which the
-//! thesis states.
+//! What would have to be true for the gains of table 6: how MPI waits and how long a turn of extra time is,
+//! neither of which the thesis states.
 //!
 //! Invariant: a sweep is added only for a check that does not hold.
 
@@ -114,7 +114,8 @@ mod tests {
     use super::*;
     use crate::catalogue::made_up::{judged, planned};
 
-    /// Table 6 where SEDF takes as long as the number of LU and the others `factor` times that, but half as long with other turns.
+    /// Table 6 where SEDF takes as long as the number of LU and the others `factor` times that, but half as
+    /// long with other turns.
     fn finding(factor: f64) -> Finding {
         let plan = planned("cs-table6", &Setup::default());
         let measure = |key: &str| {

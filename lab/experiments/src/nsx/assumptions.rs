@@ -1,4 +1,5 @@
-//! What is assumed where the paper leaves it open, and what other assumptions would make of the errors at the longest tick.
+//! What is assumed where the paper leaves it open, and what other assumptions would make of the errors at the
+//! longest tick.
 //!
 //! Invariant: a variant differs from the experiment in what its name says, for all schedulers alike.
 
@@ -10,7 +11,8 @@ use crate::prelude::*;
 
 named! {
     pub enum Variant {
-        /// A barrier after each round; polling; one tick a turn; ticks of NSX half a tick apart; DOM0 with work of its own.
+        /// A barrier after each round; polling; one tick a turn; ticks of NSX half a tick apart; DOM0 with
+        /// work of its own.
         Usual = "as everywhere here",
         Closed = "rank 0 waits for rank 2 only, no barrier",
         Free = "rank 0 waits for nobody",

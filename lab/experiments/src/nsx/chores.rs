@@ -1,8 +1,8 @@
 //! DOM0's own work: ticks of its kernel, daemons, the desktop.
 //!
-//! The machine's DOM0 only carries packets. So its work comes as packets: another machine on the network sends them at random
-//! times, DOM0 receives each one, for a domain that has left, and their size corresponds to the length of DOM0's
-//! work. They reach no guest.
+//! The machine's DOM0 only carries packets. So its work comes as packets: another machine on the network
+//! sends them at random times, DOM0 receives each one, for a domain that has left, and their size corresponds
+//! to the length of DOM0's work. They reach no guest.
 //!
 //! Invariant: what DOM0 has to do depends on the calibration and the seed only.
 

@@ -1,7 +1,7 @@
 //! A guest comes and goes while the others exchange messages.
 //!
-//! Invariant: the new guest computes without end, so that a policy under which it catches up with the time of the others would
-//! starve them.
+//! Invariant: the new guest computes without end, so that a policy under which it catches up with the time of
+//! the others would starve them.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,8 @@ impl Runs {
                         ..newcomer
                     });
                 }
-                // Guests are numbered after the privileged domains of all hosts; the new guest is the last of them.
+                // Guests are numbered after the privileged domains of all hosts; the new guest is the last of
+                // them.
                 let dom = DomId((spec.hosts.len() + spec.domains.len() - 1) as u32);
                 let mut first = First { dom, until_ns: comes_ns + measured_ns, ran_ns: 0 };
                 let ran = run_observed(spec, &mut first)?;

@@ -2,8 +2,8 @@
 //!
 //! Invariant: everything but the scheduler is the same for all schedulers, DOM0's own work included.
 //!
-//! A guest runs one process, so that a second VCPU of it never has anything to do: runs with 2 VCPUs a guest are those with 1
-//! (a test compares them), and are not repeated.
+//! A guest runs one process, so that a second VCPU of it never has anything to do: runs with 2 VCPUs a guest
+//! are those with 1 (a test compares them), and are not repeated.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,8 @@ impl Scheduler {
         }
     }
 
-    /// A host of 2 PCPUs under it. A turn is one tick everywhere, unless that is varied: the paper set the ticks of a slice to one.
+    /// A host of 2 PCPUs under it. A turn is one tick everywhere, unless that is varied: the paper set the
+    /// ticks of a slice to one.
     pub fn host(self, tick_us: u64, variant: Variant) -> HostSpec {
         let tick_ns = tick_us * 1_000;
         let mut host = match self {

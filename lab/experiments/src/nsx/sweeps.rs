@@ -1,5 +1,5 @@
-//! What would have to be true for the paper's errors at its best ticks, 60 and 80 us: two costs that it does not state, each changed
-//! while all else stays; and what its run time says of them.
+//! What would have to be true for the paper's errors at its best ticks, 60 and 80 us: two costs that it does
+//! not state, each changed while all else stays; and what its run time says of them.
 //!
 //! Invariant: a sweep is added only for the check that it is made for, and only if that does not hold.
 
@@ -77,7 +77,8 @@ impl Sweeps {
         both.into_iter().flatten().collect()
     }
 
-    /// Adds the sweeps of `check`, the error at the best tick, and a note of what the run time says, if the check does not hold.
+    /// Adds the sweeps of `check`, the error at the best tick, and a note of what the run time says, if the
+    /// check does not hold.
     pub fn add(&self, finding: &mut Finding, results: &Results, check: &str) -> Found<()> {
         if !finding.fails(check) {
             return Ok(());
@@ -127,7 +128,8 @@ impl Sweeps {
         ))
     }
 
-    /// What values with which a sweep holds do to CSX, by its errors with them, `good`, and with our own values.
+    /// What values with which a sweep holds do to CSX, by its errors with them, `good`, and with our own
+    /// values.
     fn besides(&self, good: &[f64], own: f64) -> Option<String> {
         let (least, most) = (good.iter().copied().reduce(f64::min)?, good.iter().copied().reduce(f64::max)?);
         let (_, longest_us) = self.ticks.ends_us();
@@ -143,7 +145,8 @@ mod tests {
     use super::*;
     use crate::catalogue::made_up::{judged, planned};
 
-    /// Results of the plan of a figure in which NSX errs in `own` per cent of the rounds, and with changed costs in none.
+    /// Results of the plan of a figure in which NSX errs in `own` per cent of the rounds, and with changed
+    /// costs in none.
     fn finding(name: &str, own: f64) -> Finding {
         let plan = planned(name, &Setup::default());
         let measure = |key: &str| {

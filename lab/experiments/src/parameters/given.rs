@@ -1,4 +1,5 @@
-//! Parameters that are given for one experiment in place of the built-in ones: a file, or changes to the built-in one.
+//! Parameters that are given for one experiment in place of the built-in ones: a file, or changes to the
+//! built-in one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use super::{Parameters, kinds};
 use crate::batch::Setup;
 use crate::{CONSTANTS, Calibration, Experiment};
 
-/// A constant may be so many times its value in the table: more is a slip of the pen, and would fill the memory where it counts things.
+/// A constant may be so many times its value in the table: more is a slip of the pen, and would fill the
+/// memory where it counts things.
 const MOST_TIMES: u64 = 1_000;
 
 /// What is given for an experiment.
@@ -23,8 +25,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// The file `file` with the text `text`, for that of `all` which it names. Each override is "KEY=VALUE" for a key of the form that
-    /// runs, or "SECTION.KEY=VALUE".
+    /// The file `file` with the text `text`, for that of `all` which it names. Each override is "KEY=VALUE"
+    /// for a key of the form that runs, or "SECTION.KEY=VALUE".
     pub fn read(
         file: &str,
         text: &str,
@@ -62,8 +64,8 @@ impl Given {
         self.experiment.name
     }
 
-    /// The set-up with these parameters and constants. Constants are mistakes here already; parameters are when the experiment is
-    /// planned.
+    /// The set-up with these parameters and constants. Constants are mistakes here already; parameters are
+    /// when the experiment is planned.
     pub fn setup(self) -> Result<Setup, ScenarioError> {
         let calibration = self.calibration()?;
         Ok(Setup { quick: self.quick, calibration, given: Some(self), ..Setup::default() })

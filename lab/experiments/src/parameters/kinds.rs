@@ -7,7 +7,8 @@ use std::ops::RangeInclusive;
 
 use paceline_scenario::{Raw, duration, nearest};
 
-/// Reads a value, or says why not. If its type is wrong or it is out of bounds, there is nothing more to say: the reason is empty.
+/// Reads a value, or says why not. If its type is wrong or it is out of bounds, there is nothing more to say:
+/// the reason is empty.
 type Read<T> = dyn Fn(&Raw) -> Result<T, String>;
 
 /// A kind of value.

@@ -1,4 +1,5 @@
-//! What is built in is sound; mistakes are told with their places; fewer points give fewer runs, and a judgement all the same.
+//! What is built in is sound; mistakes are told with their places; fewer points give fewer runs, and a
+//! judgement all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,11 @@
-//! Claims that all experiments of the paper share: digests do not depend on the scheduler, and PSX+ takes less time than PSX.
+//! Claims that all experiments of the paper share: digests do not depend on the scheduler, and PSX+ takes
+//! less time than PSX.
 
 use crate::prelude::*;
 
-/// Whether PSX+ takes less time than PSX, in the geometric mean over all of (what, PSX, PSX+). It does not in every single run: who gets
-/// a message runs at once, which takes more switches of VCPUs, and where nobody waits for a PCPU or a message there is nothing to gain.
+/// Whether PSX+ takes less time than PSX, in the geometric mean over all of (what, PSX, PSX+). It does not in
+/// every single run: who gets a message runs at once, which takes more switches of VCPUs, and where nobody
+/// waits for a PCPU or a message there is nothing to gain.
 pub fn faster(claims: &mut Claims, pairs: impl IntoIterator<Item = (String, f64, f64)>) -> Found<()> {
     claims.add("run time of PSX+ over that of PSX, geometric mean", "", "below 1", || {
         let mut ratios: Vec<_> = pairs.into_iter().map(|(what, psx, plus)| (what, plus / psx)).collect();

@@ -1,4 +1,5 @@
-//! Figures 8 to 11: the gain of PSX over CSX on small loads, with as many guests as PCPUs and with a third more.
+//! Figures 8 to 11: the gain of PSX over CSX on small loads, with as many guests as PCPUs and with a third
+//! more.
 
 use paceline_machine::Wait;
 
@@ -73,8 +74,8 @@ impl Row {
     }
 }
 
-/// The paper states no horizon. Without remote messages only events take time, so that more of them are needed for a run in which
-/// the first and last slices do not dominate.
+/// The paper states no horizon. Without remote messages only events take time, so that more of them are
+/// needed for a run in which the first and last slices do not dominate.
 fn loads(parameters: &mut Parameters) -> Result<Vec<Load>, ScenarioError> {
     let sizes = parameters.distinct("loads", &pair(super::lps(), super::messages()))?;
     let local = parameters.points("local", &super::local())?;
@@ -138,7 +139,8 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters, claim: Claim) -> Result<
     }))
 }
 
-/// Ours, and the stated gain at the loads it is of: it is said of those with remote messages only if it is above 1.
+/// Ours, and the stated gain at the loads it is of: it is said of those with remote messages only if it is
+/// above 1.
 fn figure(rows: &[Row], (words, stated): Stated) -> Figure {
     let names = rows.iter().filter(|row| row.gear == Gear::Cons).map(|row| {
         let Load { lps, messages, local, .. } = row.load;

@@ -1,6 +1,7 @@
 //! Runs of simulations on the host of the PSX paper, under a scheduler.
 //!
-//! Host: 24 PCPUs that are hyper-threads of 12 cores; DOM0 carries the messages; one federate a guest, one VCPU a guest.
+//! Host: 24 PCPUs that are hyper-threads of 12 cores; DOM0 carries the messages; one federate a guest, one
+//! VCPU a guest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,7 +104,8 @@ impl Case {
     pub fn key(&self) -> String {
         let Load { lps, messages, local, until_s } = self.load;
         let (scheduler, wait) = (self.scheduler.name(), self.wait);
-        // Without messages between federates nothing is rolled back: the machine runs them conservatively whatever is asked.
+        // Without messages between federates nothing is rolled back: the machine runs them conservatively
+        // whatever is asked.
         let gear = if local == 100 { "alone" } else { self.gear.name() };
         format!("psx/{lps}x{messages}/loc{local}/{until_s}s/{}dom/{gear}/{scheduler}/{wait:?}", self.domains)
     }

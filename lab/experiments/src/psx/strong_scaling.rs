@@ -1,4 +1,5 @@
-//! Figure 14: the same city on 32 and on 64 guests; and over the CPU time of an event, which the paper does not state.
+//! Figure 14: the same city on 32 and on 64 guests; and over the CPU time of an event, which the paper does
+//! not state.
 //!
 //! Invariant: what the checks compare and what the sweep draws are the same numbers ([`Ratio`]).
 

@@ -82,7 +82,8 @@ fn a_gain_that_a_quantity_mends_is_told_with_the_values_that_do() {
 
 #[test]
 fn the_city_is_swept_until_its_gains_are_those_wanted() {
-    // With events of 1 ms both ways of synchronization gain more at 64 domains, and PSX takes the same time with both.
+    // With events of 1 ms both ways of synchronization gain more at 64 domains, and PSX takes the same time
+    // with both.
     let seconds = |key: &str| match (key.ends_with("psx.event=1000000"), key.contains("64dom")) {
         (true, true) if key.contains("/CSX-32x") => 8.0,
         (true, _) => 2.0,

@@ -1,7 +1,9 @@
-//! What would have to be true for the gains of figure 12: three quantities that the paper does not state, each changed while all else
-//! stays. Two decide the gain of conservative federates, one that of optimistic ones.
+//! What would have to be true for the gains of figure 12: three quantities that the paper does not state,
+//! each changed while all else stays. Two decide the gain of conservative federates, one that of optimistic
+//! ones.
 //!
-//! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our own value too.
+//! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our
+//! own value too.
 
 use super::scaling::{MOST, WANTED, case, gain_at_most};
 use super::{Gear, Load, Scheduler};

@@ -1,4 +1,5 @@
-//! How federates wait, which the paper does not say: the gain of PSX under each way, at two loads and without remote messages.
+//! How federates wait, which the paper does not say: the gain of PSX under each way, at two loads and without
+//! remote messages.
 
 use paceline_machine::Wait;
 
@@ -151,7 +152,8 @@ impl Runs {
         Ok(claims.put_into(Finding { figures, tables: vec![table], notes, ..Finding::default() }))
     }
 
-    /// Which of the ways comes nearest to the stated gain, as a ratio, where the loads that it is stated for were run.
+    /// Which of the ways comes nearest to the stated gain, as a ratio, where the loads that it is stated for
+    /// were run.
     fn nearest(&self, results: &Results) -> Option<String> {
         let gains = |wait| {
             let gain = |local| self.gain(results, local, Scheduler::Psx, wait).ok();

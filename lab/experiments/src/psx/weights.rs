@@ -103,7 +103,8 @@ impl Runs {
         Ok(over.sweep(&beyond(gear), measured, vec![curve], reason))
     }
 
-    /// What the same quantity does to the gain of PSX, in a sentence: one set of constants serves all figures.
+    /// What the same quantity does to the gain of PSX, in a sentence: one set of constants serves all
+    /// figures.
     fn gains(&self, over: &Over, results: &Results) -> Found<String> {
         let [cons, opt] = Gear::ALL.map(|gear| {
             let gain = |results: &Results| {
@@ -137,7 +138,8 @@ impl Runs {
                     among(&self.weights, &1)?;
                     let upto = self.enough()?;
                     let told: Vec<_> = times[..=upto].iter().map(|time| format!("{time:.2}")).collect();
-                    // A rise of less than 2 % does not count: repeated runs on the paper's machine would differ by as much.
+                    // A rise of less than 2 % does not count: repeated runs on the paper's machine would
+                    // differ by as much.
                     let falls = times[..=upto].windows(2).all(|pair| pair[1] <= pair[0] * 1.02);
                     Ok((format!("{} s", told.join(", ")), falls && times[upto] < times[0]))
                 },

@@ -1,4 +1,5 @@
-//! Threads bound to cores and not: how often the system moves them, and what that costs (SimGrid report, section 4.1).
+//! Threads bound to cores and not: how often the system moves them, and what that costs (SimGrid report,
+//! section 4.1).
 //!
 //! Invariant: both sides of a comparison run the same rounds on as many threads, all rounds in parallel.
 
@@ -29,7 +30,8 @@ fn ways() -> Vec<Way> {
         .collect()
 }
 
-/// How often threads were moved to another core, if the system reports that, and how often they were preempted.
+/// How often threads were moved to another core, if the system reports that, and how often they were
+/// preempted.
 type Moves = (Option<u64>, u64);
 
 /// The sums of these over all threads of a run, up to now. The calling thread is the one that coordinates.
@@ -69,7 +71,8 @@ impl Probe {
         })
     }
 
-    /// How often threads were moved and preempted since the first look; below zero if the system does not report it.
+    /// How often threads were moved and preempted since the first look; below zero if the system does not
+    /// report it.
     fn seen(&self) -> (f64, f64) {
         let kept = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((from, to)) = kept else { return (-1.0, -1.0) };

@@ -1,5 +1,5 @@
-//! What the coordinating thread does while a round runs on many threads, and how threads wait for each other (SimGrid report,
-//! sections 4.2 and 4.3): all nine.
+//! What the coordinating thread does while a round runs on many threads, and how threads wait for each other
+//! (SimGrid report, sections 4.2 and 4.3): all nine.
 
 use paceline_models::chord::Starts;
 use paceline_processes::{Coordination, Rounds, Waiting};

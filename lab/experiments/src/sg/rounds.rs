@@ -1,8 +1,8 @@
-//! Rounds of one run: how many processes they have, how long they take, and how much of that can be saved (SimGrid
-//! report, section 3.2, figures 2 and 3).
+//! Rounds of one run: how many processes they have, how long they take, and how much of that can be saved
+//! (SimGrid report, section 3.2, figures 2 and 3).
 //!
-//! Invariant: the rounds are those of one run on one thread, so that the time of a round's code is that of its
-//! processes.
+//! Invariant: the rounds are those of one run on one thread, so that the time of a round's code is that of
+//! its processes.
 
 mod sums;
 
@@ -19,11 +19,12 @@ use sums::{Sizes, Sums, class, class_name, classes};
 
 /// The share of processes in rounds of several (published).
 const PUBLISHED_SHARE: f64 = 0.31;
-/// What the run time with observed rounds is at most, compared with the run time without (published, in most cases).
+/// What the run time with observed rounds is at most, compared with the run time without (published, in most
+/// cases).
 const OBSERVING: f64 = 1.1;
 
-/// The ways that take turns, in the order of their series: on one thread, on all cores, and on one with its rounds
-/// observed.
+/// The ways that take turns, in the order of their series: on one thread, on all cores, and on one with its
+/// rounds observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Alone,

@@ -125,8 +125,9 @@ impl Stage {
         Ok(world.run()?)
     }
 
-    /// Runs it in each of these ways, taking turns, after a run that does not count; `run` runs a way, of which it is told the
-    /// place. The times stand in series by way; `steps` is how often processes went on.
+    /// Runs it in each of these ways, taking turns, after a run that does not count; `run` runs a way, of
+    /// which it is told the place. The times stand in series by way; `steps` is how often processes went
+    /// on.
     pub fn take_turns(
         &self,
         ways: &[Way],

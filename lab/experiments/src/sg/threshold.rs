@@ -1,5 +1,5 @@
-//! When a round runs on many threads: fixed thresholds, the threshold that is moved every five rounds (SimGrid report, section
-//! 5), and the choice by measured times.
+//! When a round runs on many threads: fixed thresholds, the threshold that is moved every five rounds
+//! (SimGrid report, section 5), and the choice by measured times.
 
 use paceline_models::chord::Starts;
 use paceline_processes::Rounds;

@@ -1,5 +1,5 @@
-//! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give the
-//! same whenever they do. Those that take real time are tested beside their code.
+//! The experiments of the ARTIS paper that run on simulated machines, with few steps: that they run, and give
+//! the same whenever they do. Those that take real time are tested beside their code.
 
 use paceline_experiments::Calibration;
 
@@ -19,7 +19,8 @@ fn runs_of_machines_give_the_same_on_any_number_of_workers() {
 
 #[test]
 fn one_lp_takes_the_time_of_its_work_whatever_the_runtime() {
-    // 6000 hosts, and 6000 * 6000 * pi * 250^2 / 10,000^2 pings that are heard, of 2 us each, in each of 1000 steps.
+    // 6000 hosts, and 6000 * 6000 * pi * 250^2 / 10,000^2 pings that are heard, of 2 us each, in each of 1000
+    // steps.
     let hosts = 6_000.0f64;
     let work = 2e-6 * 1_000.0 * (hosts + hosts * hosts * std::f64::consts::PI * 250.0 * 250.0 / 1e8);
     for runtime in ["TimedWait(2000000)", "Signals", "SingleThreaded"] {

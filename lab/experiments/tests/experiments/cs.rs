@@ -1,5 +1,5 @@
-//! The experiments of the co-scheduling thesis with very little work: that they run, and give the same whenever they
-//! do. What they claim needs their full size.
+//! The experiments of the co-scheduling thesis with very little work: that they run, and give the same
+//! whenever they do. What they claim needs their full size.
 
 use paceline_experiments::Calibration;
 use paceline_report::{Figure, Finding, Series};

@@ -51,19 +51,24 @@ pub struct ReproduceArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "all", "list"])]
     pub from: Option<PathBuf>,
 
-    /// Overrides a parameter of the one experiment, such as runs=5 or constants.psx.send=5000; may be repeated
+    /// Overrides a parameter of the one experiment, such as runs=5 or constants.psx.send=5000; may be
+    /// repeated
     ///
-    /// KEY is a key of the form that runs, full or quick, or SECTION.KEY. VALUE is written as in the file; strings need no quotes.
+    /// KEY is a key of the form that runs, full or quick, or SECTION.KEY. VALUE is written as in the file;
+    /// strings need no quotes.
     #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with_all = ["all", "list"])]
     pub overrides: Vec<String>,
 
-    /// Repeats the experiments with each constant of their papers halved and doubled, and reports which conclusions change
+    /// Repeats the experiments with each constant of their papers halved and doubled, and reports which
+    /// conclusions change
     ///
-    /// Takes as long as the experiments times twice the number of constants. With --out the page has the experiments and this.
+    /// Takes as long as the experiments times twice the number of constants. With --out the page has the
+    /// experiments and this.
     #[arg(long, conflicts_with_all = ["json", "list"])]
     pub sensitivity: bool,
 
-    /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation, compared with the prediction of the simulated machine
+    /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation,
+    /// compared with the prediction of the simulated machine
     #[cfg(target_os = "linux")]
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = Ground::Machine)]
     pub on: Ground,

@@ -62,8 +62,8 @@ pub struct BootArguments {
 
     /// The shell command that each guest runs, all at the same time
     ///
-    /// Guests are guest-1, guest-2, ... with the addresses 10.0.0.2, 10.0.0.3, ...; dom0 has 10.0.0.1. The programs of
-    /// lab/xen/guest are in their path.
+    /// Guests are guest-1, guest-2, ... with the addresses 10.0.0.2, 10.0.0.3, ...; dom0 has 10.0.0.1. The
+    /// programs of lab/xen/guest are in their path.
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<String>,
 

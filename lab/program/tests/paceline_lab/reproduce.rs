@@ -1,5 +1,5 @@
-//! `reproduce`: its page, and parameters from a file or the command line; and with `--on xen` what it knows and
-//! refuses before anything is fetched, built or booted.
+//! `reproduce`: its page, and parameters from a file or the command line; and with `--on xen` what it knows
+//! and refuses before anything is fetched, built or booted.
 
 use std::path::Path;
 

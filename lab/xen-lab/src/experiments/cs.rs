@@ -1,7 +1,9 @@
-//! Co-scheduling by pending messages: LU on two guests beside 1, 3 and 7 guests with EP, under SEDF, CSDE and CSDD.
+//! Co-scheduling by pending messages: LU on two guests beside 1, 3 and 7 guests with EP, under SEDF, CSDE and
+//! CSDD.
 //!
-//! VCPUs are pinned: each rank of LU to its PCPU, DOM0 to the first, and EP to the second, the first, the second, and so on. EP
-//! is long enough to run for the whole time of LU. One boot serves all sizes of a scheduler.
+//! VCPUs are pinned: each rank of LU to its PCPU, DOM0 to the first, and EP to the second, the first, the
+//! second, and so on. EP is long enough to run for the whole time of LU. One boot serves all sizes of a
+//! scheduler.
 
 use paceline_experiments::Setup;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table};
@@ -29,8 +31,8 @@ const LIMIT_S: u32 = 600;
 impl Scope {
     fn new(setup: &Setup) -> Self {
         let (eps, iterations): (&[usize], _) = if setup.quick { (&[0, 3], 8) } else { (&[0, 1, 3, 7], 24) };
-        // A third of a millisecond of work per plane of LU in each sweep, less than a turn: with more work LU would wait for its
-        // share of the PCPU, and not for messages.
+        // A third of a millisecond of work per plane of LU in each sweep, less than a turn: with more work LU
+        // would wait for its share of the PCPU, and not for messages.
         let batches = 20 * u64::from(iterations);
         Self { eps, work: Parallel { iterations, point_rounds: 25, batches, batch_rounds: 100_000 } }
     }

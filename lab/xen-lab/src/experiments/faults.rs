@@ -1,5 +1,5 @@
-//! What must hold whatever guests do: while eight of them spin, some of which report meaningless LVTs to the hypervisor, dom0
-//! answers, guests are paused, destroyed and crash, and a guest comes and goes fifty times.
+//! What must hold whatever guests do: while eight of them spin, some of which report meaningless LVTs to the
+//! hypervisor, dom0 answers, guests are paused, destroyed and crash, and a guest comes and goes fifty times.
 //!
 //! The hypervisors of these boots check their invariants at every decision; a violation ends the boot.
 
@@ -20,8 +20,8 @@ const TAKE_REPORTS: [&str; 2] = ["psxplus", "psx"];
 /// The parts of a boot in which guests exist.
 const PARTS: [&str; 6] = ["spinning", "shares", "paused", "visits", "crash", "destroyed"];
 
-/// What the guests do. All run without end, except one that crashes after a while. One domain's VCPU always has the least possible
-/// LVT, and never sleeps.
+/// What the guests do. All run without end, except one that crashes after a while. One domain's VCPU always
+/// has the least possible LVT, and never sleeps.
 const GUESTS: [(&str, &str); 8] = [
     ("hog-1", "hog"),
     ("hog-2", "hog"),
@@ -42,7 +42,8 @@ const VISITOR: &str = "visitor";
 /// For how long shares are measured, in milliseconds of the machine's time.
 const LOOK_MS: u32 = 4_000;
 
-/// The share of a PCPU that PSX+ promises to each VCPU that wants to run, and the factor that allows for the ends of the measurement.
+/// The share of a PCPU that PSX+ promises to each VCPU that wants to run, and the factor that allows for the
+/// ends of the measurement.
 const SHARE: f64 = 0.05;
 const SHARE_SLACK: f64 = 0.8;
 
@@ -179,7 +180,8 @@ fn told(results: &Results, key: &str, scheduler: &str) -> Result<Check, Transcri
     ))
 }
 
-/// The shares of a PCPU that the guests had between two dumps, by name. Ids of domains count from 1 in the order of creation.
+/// The shares of a PCPU that the guests had between two dumps, by name. Ids of domains count from 1 in the
+/// order of creation.
 fn shares(results: &Results, key: &str) -> Result<BTreeMap<String, f64>, TranscriptError> {
     let part = results.part(key, "shares")?;
     let mut ran: BTreeMap<usize, Vec<f64>> = BTreeMap::new();

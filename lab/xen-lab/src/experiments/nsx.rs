@@ -1,7 +1,8 @@
-//! A virtual clock for each VCPU: message rounds of three guests under credit and NSX, with 1 and 2 VCPUs a guest.
+//! A virtual clock for each VCPU: message rounds of three guests under credit and NSX, with 1 and 2 VCPUs a
+//! guest.
 //!
-//! The time that a VCPU runs without a break is varied: the tick of NSX, from 30 us on, and the slice of credit, which Xen sets in
-//! whole milliseconds. One boot serves all ticks.
+//! The time that a VCPU runs without a break is varied: the tick of NSX, from 30 us on, and the slice of
+//! credit, which Xen sets in whole milliseconds. One boot serves all ticks.
 
 use paceline_experiments::Setup;
 use paceline_policy::Setting;

@@ -1,7 +1,7 @@
 //! Least simulation time first: PHOLD on 2, 4 and 8 guests that poll, under credit, credit2, PSX and PSX+.
 //!
-//! BLB is balanced: all federates have the same work. ULB is not: the first half has twice the work of the others. One boot of
-//! eight guests serves all sizes of a scheduler; guests without a federate are idle.
+//! BLB is balanced: all federates have the same work. ULB is not: the first half has twice the work of the
+//! others. One boot of eight guests serves all sizes of a scheduler; guests without a federate are idle.
 
 use paceline_experiments::Setup;
 use paceline_policy::Setting;
@@ -37,7 +37,8 @@ struct Scope {
 
 impl Scope {
     fn new(setup: &Setup) -> Self {
-        // With fewer windows the result depends mostly on how the first few coincide with ticks, and little on the scheduler.
+        // With fewer windows the result depends mostly on how the first few coincide with ticks, and little
+        // on the scheduler.
         let phold = Phold { windows: 30, cost_us: 1_000 };
         match setup.quick {
             true => Self { loads: &LOADS[..1], sizes: &[2, MOST], phold },
@@ -105,7 +106,8 @@ impl Row {
     }
 }
 
-/// A scheduler of the simulated machine as Xen boots it: credit and credit2 have a rate limit of a millisecond.
+/// A scheduler of the simulated machine as Xen boots it: credit and credit2 have a rate limit of a
+/// millisecond.
 fn as_booted(kind: &'static str) -> Policy {
     let millis = |count: u64| Setting::Nanos(count * 1_000_000);
     let policy = Policy::new(kind);

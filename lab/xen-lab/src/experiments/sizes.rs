@@ -1,6 +1,7 @@
 //! The size of each program of the experiments, for guests and for the simulated machine.
 //!
-//! Sizes are small: the emulated machine is one core of a few hundred million instructions a second, shared by both PCPUs.
+//! Sizes are small: the emulated machine is one core of a few hundred million instructions a second, shared
+//! by both PCPUs.
 //!
 //! Invariant: work is counted in rounds of a loop, never in time.
 
@@ -75,7 +76,8 @@ impl Parallel {
         )
     }
 
-    /// The command for a guest with EP. Each runs alone: the reduction at the end of EP is negligible beside its work.
+    /// The command for a guest with EP. Each runs alone: the reduction at the end of EP is negligible beside
+    /// its work.
     pub fn ep(self) -> String {
         format!("ep --batches {} --batch {}", self.batches, self.batch_rounds)
     }

@@ -1,5 +1,5 @@
-//! A short test that everything works: PSX with two guests that simulate, a parameter that is set while it runs, and
-//! reports by hypercall.
+//! A short test that everything works: PSX with two guests that simulate, a parameter that is set while it
+//! runs, and reports by hypercall.
 
 use paceline_experiments::Setup;
 use paceline_report::Finding;
@@ -14,8 +14,9 @@ const NAMES: [&str; 2] = ["federate-0", "federate-1"];
 /// The longest that PHOLD may take, in seconds of the machine's time.
 const LIMIT_S: u32 = 120;
 
-/// What Xen answers to dom0's reports by hypercall (`lab/xen/guest/hypercall.c`): the results of `paceline_xen.h`, -EFAULT for an
-/// argument at an invalid address, and -EINVAL for a page that does not exist.
+/// What Xen answers to dom0's reports by hypercall (`lab/xen/guest/hypercall.c`): the results of
+/// `paceline_xen.h`, -EFAULT for an argument at an invalid address, and -EINVAL for a page that does not
+/// exist.
 const ANSWERS: [(&str, f64); 8] = [
     ("first", 0.0),
     ("backwards", 1.0),

@@ -6,8 +6,9 @@ use paceline_report::{Check, Table};
 
 /// Two results that differ by less than this, in per cent, count as equal in an order.
 const TIE: f64 = 10.0;
-/// How far a predicted ratio of two schedulers may be from Xen's. The model has one cost for all packets, connections and system
-/// calls; the emulator gives its clock to the PCPUs in turns, not evenly; and the phase of ticks and messages decides who waits.
+/// How far a predicted ratio of two schedulers may be from Xen's. The model has one cost for all packets,
+/// connections and system calls; the emulator gives its clock to the PCPUs in turns, not evenly; and the
+/// phase of ticks and messages decides who waits.
 pub const FACTOR_MOST: f64 = 2.0;
 
 /// The results of one scheduler.

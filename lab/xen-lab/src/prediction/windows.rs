@@ -1,4 +1,5 @@
-//! PHOLD as in examples/c/phold.c over TCP: in each window every process works, writes to every other, and waits for all.
+//! PHOLD as in examples/c/phold.c over TCP: in each window every process works, writes to every other, and
+//! waits for all.
 //!
 //! Invariant: a letter for a window is counted for that window, however early it comes.
 
@@ -10,14 +11,16 @@ use crate::experiments::sizes::Phold;
 const WINDOW_NS: u64 = 1_000_000;
 /// Events of a process in a window: 16 in all, each of which comes back after two lookaheads on average.
 const EVENTS: u64 = 8;
-/// The bytes of a letter: the next time and the number of events, 16 bytes for each event to this process, the header, and TCP's.
+/// The bytes of a letter: the next time and the number of events, 16 bytes for each event to this process,
+/// the header, and TCP's.
 const LETTER_BYTES: u32 = 16 + 16 + 8 + 66;
 
 /// A letter: the window for which it is.
 #[derive(Debug)]
 struct Letter(u32);
 
-/// The processes: `first`, of all guests, is process 0 of the machine. A millisecond of `phold`'s work takes `ms_ns`.
+/// The processes: `first`, of all guests, is process 0 of the machine. A millisecond of `phold`'s work takes
+/// `ms_ns`.
 pub fn windows(phold: Phold, processes: u32, halves: bool, ms_ns: u64) -> Vec<Box<dyn Program>> {
     let mean_ns = phold.cost_us * ms_ns / 1_000;
     let process = |rank: u32| -> Box<dyn Program> {

@@ -1,9 +1,10 @@
 //! Reads a serial console, line by line.
 //!
-//! The hypervisor prints on its own, also in the midst of a line of dom0's: then the rest of that line stands behind it. Lines
-//! of interest are therefore sought anywhere in a line.
+//! The hypervisor prints on its own, also in the midst of a line of dom0's: then the rest of that line stands
+//! behind it. Lines of interest are therefore sought anywhere in a line.
 //!
-//! A guest that is about to crash on purpose says `paceline: crash=1` first: what its kernel says then is no complaint.
+//! A guest that is about to crash on purpose says `paceline: crash=1` first: what its kernel says then is no
+//! complaint.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ const HYPERVISOR_COMPLAINTS: &[&str] =
 const KERNEL_COMPLAINTS: &[&str] =
     &["BUG:", "WARNING:", "Oops", "Call Trace", "lockup", "Kernel panic", "detected stalls"];
 
-/// What Xen says at every boot of this machine, whatever the scheduler: that there is no profiling, and, in a debug build, that
-/// the emulated processor takes a wrong address on the stack for a general protection fault.
+/// What Xen says at every boot of this machine, whatever the scheduler: that there is no profiling, and, in a
+/// debug build, that the emulated processor takes a wrong address on the stack for a general protection
+/// fault.
 const USUAL: &[&str] =
     &["xenoprof: Initialization failed.", "Selftest 2 failed: Opc f3 0f 1e fa 02 04 04 expected #SS[0000]"];
 

@@ -1,5 +1,5 @@
-//! The plug-ins `psx` and `psxplus` decide as their policies do: who runs, for how long, who is asked, and when their timers go
-//! off, over random operations.
+//! The plug-ins `psx` and `psxplus` decide as their policies do: who runs, for how long, who is asked, and
+//! when their timers go off, over random operations.
 
 use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};

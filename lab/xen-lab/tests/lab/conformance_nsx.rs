@@ -1,5 +1,6 @@
-//! The plug-in `nsx` decides as its policy does: who runs, for how long, who is asked, and when its timers go off, over random
-//! operations. Its settings are random, but for `stagger`, which is off: tickers in Xen are resumed at whole multiples of the tick.
+//! The plug-in `nsx` decides as its policy does: who runs, for how long, who is asked, and when its timers go
+//! off, over random operations. Its settings are random, but for `stagger`, which is off: tickers in Xen are
+//! resumed at whole multiples of the tick.
 
 use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};

@@ -1,6 +1,6 @@
-//! The programs of guests (lab/xen/guest), run on this machine: what they compute depends on their options alone, they say so in
-//! one line each, and what they report to a hypervisor is what it understands. Skipped, with the reason, where there is no
-//! make or C compiler.
+//! The programs of guests (lab/xen/guest), run on this machine: what they compute depends on their options
+//! alone, they say so in one line each, and what they report to a hypervisor is what it understands. Skipped,
+//! with the reason, where there is no make or C compiler.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,8 @@ fn ep_computes_the_same_on_any_number_of_ranks() {
 /// Messages of LU, all ranks together, collective ones excepted, on `along` times `across` ranks.
 fn lu_messages(side: u64, iterations: u64, along: u64, across: u64) -> u64 {
     let edges = (along - 1) * across + along * (across - 1);
-    // Each sweep sends an edge a plane one way; the right-hand side, also once before the first iteration, sends both ways.
+    // Each sweep sends an edge a plane one way; the right-hand side, also once before the first iteration,
+    // sends both ways.
     edges * (iterations * 2 * (side - 2) + 2 * (iterations + 1))
 }
 

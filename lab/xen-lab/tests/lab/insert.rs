@@ -1,5 +1,5 @@
-//! `lab/xen/insert` on trees that have just the lines that hooks stand beside: it puts everything in, once, and takes it out again;
-//! where a line is missing or there twice it says which, and changes nothing.
+//! `lab/xen/insert` on trees that have just the lines that hooks stand beside: it puts everything in, once,
+//! and takes it out again; where a line is missing or there twice it says which, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The lab without Xen: plug-ins against their policies, programs of guests, what is put into Xen's sources, and predictions.
+//! The lab without Xen: plug-ins against their policies, programs of guests, what is put into Xen's sources,
+//! and predictions.
 
 mod conformance;
 mod conformance_nsx;

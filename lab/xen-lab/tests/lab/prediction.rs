@@ -1,5 +1,5 @@
-//! What the simulated machine predicts of the lab's experiments has the shape that the papers report, and depends on nothing
-//! but the scenario.
+//! What the simulated machine predicts of the lab's experiments has the shape that the papers report, and
+//! depends on nothing but the scenario.
 
 use paceline_policy::Setting;
 use paceline_xen_lab::experiments::sizes::{Parallel, Phold};

@@ -1,7 +1,8 @@
-//! EP of the NAS Parallel Benchmarks: pairs of random numbers, each process its share, and a sum over all at the end.
+//! EP of the NAS Parallel Benchmarks: pairs of random numbers, each process its share, and a sum over all at
+//! the end.
 //!
-//! The work is dealt out in batches of 2^16 pairs; where they do not divide evenly, the first ranks have one more. At the end
-//! two sums, ten counts and the time are reduced, one after the other (NPB 2.4, `ep.f`).
+//! The work is dealt out in batches of 2^16 pairs; where they do not divide evenly, the first ranks have one
+//! more. At the end two sums, ten counts and the time are reduced, one after the other (NPB 2.4, `ep.f`).
 //!
 //! Invariant: a process sends nothing before it has computed all its share.
 
@@ -37,7 +38,8 @@ impl Settings {
     }
 }
 
-/// The processes of EP, by rank: `first` and those after it. Fails where there are none, or more than batches.
+/// The processes of EP, by rank: `first` and those after it. Fails where there are none, or more than
+/// batches.
 ///
 /// ```
 /// use paceline_machine::guests::{class::Class, ep};

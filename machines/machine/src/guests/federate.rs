@@ -1,8 +1,10 @@
-//! Federates of a parallel discrete-event simulation, one a guest process: the kernel's federates, driven by messages.
+//! Federates of a parallel discrete-event simulation, one a guest process: the kernel's federates, driven by
+//! messages.
 //!
-//! A federate runs the same code here as in the engine. Its work is done at once when the machine asks its program for the next
-//! [`Op`]; the program answers with the CPU time of that work and the messages to send. So the results of the simulation
-//! do not depend on the machine, and the machine knows nothing of the simulation.
+//! A federate runs the same code here as in the engine. Its work is done at once when the machine asks its
+//! program for the next [`Op`]; the program answers with the CPU time of that work and the messages to send.
+//! So the results of the simulation do not depend on the machine, and the machine knows nothing of the
+//! simulation.
 //!
 //! - `conservative`: windows of safe events, and a reduction for LBTS after each;
 //! - `optimistic`: Time Warp, with reductions for GVT during which all federates continue;

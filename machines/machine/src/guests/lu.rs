@@ -1,16 +1,18 @@
-//! LU of the NAS Parallel Benchmarks: SSOR iterations on a cube, whose two sweeps run through the processes as waves.
+//! LU of the NAS Parallel Benchmarks: SSOR iterations on a cube, whose two sweeps run through the processes
+//! as waves.
 //!
 //! Processes divide x and y; each has a column of all z planes. One iteration (NPB 2.4, `ssor.f`):
-//! - lower sweep, plane by plane upwards: form the Jacobian, receive the edge of that plane from north and west, solve, send
-//!   the edge on to south and east (`exchange_1`: 5 numbers a point);
+//! - lower sweep, plane by plane upwards: form the Jacobian, receive the edge of that plane from north and
+//!   west, solve, send the edge on to south and east (`exchange_1`: 5 numbers a point);
 //! - upper sweep, plane by plane downwards, from south and east to north and west;
 //! - right-hand side: two layers of all planes each way in x, then in y (`exchange_3`: 10 numbers a point);
 //! - every `norm_every` iterations and after the last one, norms over all processes (5 numbers).
 //!
-//! Before the first iteration comes a right-hand side with its norm, and after the last one the longest time is found. The
-//! rest of what NPB does before and after its clock runs is left out.
+//! Before the first iteration comes a right-hand side with its norm, and after the last one the longest time
+//! is found. The rest of what NPB does before and after its clock runs is left out.
 //!
-//! Invariant: what an iteration sends depends on the grid and the processes alone, and all CPU time together on the grid.
+//! Invariant: what an iteration sends depends on the grid and the processes alone, and all CPU time together
+//! on the grid.
 
 use std::collections::VecDeque;
 
@@ -25,8 +27,9 @@ const LAYERS: u64 = 2;
 /// Fewest points a side of a process (`subdomain.f`).
 const SIDE_MIN: u32 = 3;
 
-// Floating-point operations of a point in an iteration: 1985 in all, as NPB counts (`applu.f`). The solves and the right-hand
-// side are counted in the source, multiplications with constants taken as one; the Jacobians are the rest.
+// Floating-point operations of a point in an iteration: 1985 in all, as NPB counts (`applu.f`). The solves
+// and the right-hand side are counted in the source, multiplications with constants taken as one; the
+// Jacobians are the rest.
 const JACOBIAN: u64 = 466;
 const SOLVE: u64 = 279;
 const RHS_DIRECTION: u64 = 160;
@@ -52,16 +55,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As many iterations as the class says, norms after the last one (NPB's own setting), 3 us a point: co-scheduling thesis,
-    /// table 4 comes to 2.7 to 3.6 us on four processes, with messages.
+    /// As many iterations as the class says, norms after the last one (NPB's own setting), 3 us a point:
+    /// co-scheduling thesis, table 4 comes to 2.7 to 3.6 us on four processes, with messages.
     pub fn new(class: Class, processes: u32) -> Self {
         let (_, iterations) = class.lu_size();
         Self { class, iterations, norm_every: 0, processes, point_ps: 3_000_000, mpi: Mpi::default() }
     }
 }
 
-/// The processes of LU, by rank: `first` and those after it. Fails where their number is no power of two, or so large that
-/// one would have fewer than 3 points a side.
+/// The processes of LU, by rank: `first` and those after it. Fails where their number is no power of two, or
+/// so large that one would have fewer than 3 points a side.
 ///
 /// ```
 /// use paceline_machine::guests::{class::Class, lu};
@@ -103,8 +106,8 @@ struct Part {
 }
 
 impl Part {
-    /// Part `place` of `parts` of `side` points; the first ones are larger where it does not divide (`subdomain.f`). Ranks
-    /// of neighbours are `stride` apart.
+    /// Part `place` of `parts` of `side` points; the first ones are larger where it does not divide
+    /// (`subdomain.f`). Ranks of neighbours are `stride` apart.
     fn new(side: u32, parts: u32, place: u32, rank: u32, stride: u32) -> Self {
         let points = side / parts + u32::from(place < side % parts);
         let before = (place > 0).then(|| rank - stride);

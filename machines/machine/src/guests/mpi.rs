@@ -1,15 +1,17 @@
-//! Processes of an MPI program: sends that complete locally, receives matched by source and tag, collective operations.
+//! Processes of an MPI program: sends that complete locally, receives matched by source and tag, collective
+//! operations.
 //!
-//! A program is a `Script` per rank: a list of `Step`s, refilled whenever it has run out. A `Rank` plays the script on
-//! the machine. Small messages are sent eagerly, as MPI libraries send them: a send is over when the packets are in the ring.
-//! Large ones are sent eagerly too; the handshake that libraries put before them (beyond 64 KiB over TCP) is left out, as
-//! these programs have posted the receive by then.
+//! A program is a `Script` per rank: a list of `Step`s, refilled whenever it has run out. A `Rank` plays the
+//! script on the machine. Small messages are sent eagerly, as MPI libraries send them: a send is over when
+//! the packets are in the ring. Large ones are sent eagerly too; the handshake that libraries put before them
+//! (beyond 64 KiB over TCP) is left out, as these programs have posted the receive by then.
 //!
-//! A message leaves in pieces of at most [`Mpi::segment_bytes`]: a guest hands TCP segments of up to 64 KiB to its virtual
-//! network card (segmentation offload), and the machine charges by packet and by byte.
+//! A message leaves in pieces of at most [`Mpi::segment_bytes`]: a guest hands TCP segments of up to 64 KiB
+//! to its virtual network card (segmentation offload), and the machine charges by packet and by byte.
 //!
-//! Invariants: messages from one rank to another are received in the order in which they were sent; both ends of a message
-//! agree on its size; time is rounded to nanoseconds over the whole of a process, never step by step.
+//! Invariants: messages from one rank to another are received in the order in which they were sent; both ends
+//! of a message agree on its size; time is rounded to nanoseconds over the whole of a process, never step by
+//! step.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -142,7 +144,8 @@ struct Piece {
 }
 
 impl Rank {
-    /// The processes of the program with these scripts, by rank: they are to be processes `first` and those after it.
+    /// The processes of the program with these scripts, by rank: they are to be processes `first` and those
+    /// after it.
     pub fn all(
         mpi: Mpi,
         first: ProcessId,
@@ -271,9 +274,9 @@ impl Program for Rank {
     }
 }
 
-/// An all-reduce of `bytes` over `ranks`, as `rank` takes part: recursive doubling between the greatest power of two of them;
-/// each rank beyond that hands its share to a neighbour first and gets the result last (Thakur, Rabenseifner and Gropp,
-/// 2005; what Open MPI and MPICH do with short messages).
+/// An all-reduce of `bytes` over `ranks`, as `rank` takes part: recursive doubling between the greatest power
+/// of two of them; each rank beyond that hands its share to a neighbour first and gets the result last
+/// (Thakur, Rabenseifner and Gropp, 2005; what Open MPI and MPICH do with short messages).
 pub(crate) fn allreduce(steps: &mut VecDeque<Step>, rank: u32, ranks: u32, bytes: u64) {
     let tag = Tag::Collective;
     let send = |to| Step::Send { to, tag, bytes };
@@ -299,8 +302,8 @@ pub(crate) fn allreduce(steps: &mut VecDeque<Step>, rank: u32, ranks: u32, bytes
     }
 }
 
-/// A barrier of `ranks`, as `rank` takes part: in step `s` every rank sends to the rank 2^s after it (Hensgen, Finkel and Manber,
-/// 1988, dissemination).
+/// A barrier of `ranks`, as `rank` takes part: in step `s` every rank sends to the rank 2^s after it
+/// (Hensgen, Finkel and Manber, 1988, dissemination).
 pub(crate) fn barrier(steps: &mut VecDeque<Step>, rank: u32, ranks: u32) {
     let tag = Tag::Collective;
     let mut distance = 1;

@@ -1,15 +1,17 @@
-//! The message rounds of the NSX paper, section IV: does a message that takes a detour come after the direct one?
+//! The message rounds of the NSX paper, section IV: does a message that takes a detour come after the direct
+//! one?
 //!
-//! In each round rank 0 sends a 0 to rank 1 and then a 0 to rank 2; rank 1 sends a 1 to rank 2 as soon as it has received;
-//! rank 2 receives two messages from any source. What rank 2 receives, two by two in the order of arrival, is to be 0 then 1;
-//! every pair that is not is one unit error ([`Outcome::errors`]). The paper counts breaks of the order 0-1-0-1-...; pair by
-//! pair no break makes others of the pairs after it. [`Outcome::overtaken`] counts by rounds instead: those whose 1 came
-//! before their own 0. Both are the same where rounds do not overlap.
+//! In each round rank 0 sends a 0 to rank 1 and then a 0 to rank 2; rank 1 sends a 1 to rank 2 as soon as it
+//! has received; rank 2 receives two messages from any source. What rank 2 receives, two by two in the order
+//! of arrival, is to be 0 then 1; every pair that is not is one unit error ([`Outcome::errors`]). The paper
+//! counts breaks of the order 0-1-0-1-...; pair by pair no break makes others of the pairs after it.
+//! [`Outcome::overtaken`] counts by rounds instead: those whose 1 came before their own 0. Both are the same
+//! where rounds do not overlap.
 //!
-//! The paper does not say what keeps rank 0 from running ahead, so it is a setting, [`Pacing`]. Its 0.86 ms a round at a tick
-//! of 60 us says that rounds hardly overlap: packets alone would take some tens of microseconds. Sends that wait until the
-//! receiver has received (`MPI_Ssend`) are no choice: rank 1 would send on before rank 0 heard of it, and every round would be
-//! an error where every rank has a PCPU.
+//! The paper does not say what keeps rank 0 from running ahead, so it is a setting, [`Pacing`]. Its 0.86 ms a
+//! round at a tick of 60 us says that rounds hardly overlap: packets alone would take some tens of
+//! microseconds. Sends that wait until the receiver has received (`MPI_Ssend`) are no choice: rank 1 would
+//! send on before rank 0 heard of it, and every round would be an error where every rank has a PCPU.
 //!
 //! Invariant: messages and their sizes depend on settings alone, CPU times on settings and seed.
 
@@ -23,7 +25,8 @@ use crate::{ProcessId, Program};
 /// When a round may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// As soon as rank 0 likes: a blocking send of a small message is over when the message has left (`MPI_Send`, eager).
+    /// As soon as rank 0 likes: a blocking send of a small message is over when the message has left
+    /// (`MPI_Send`, eager).
     Free,
     /// When rank 2 has confirmed to rank 0 that it has both messages.
     Closed,
@@ -72,7 +75,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// 1000 closed rounds with 4 bytes a message, as in the paper; 1 us a call, a half of it random, within 1 ms of each other.
+    /// 1000 closed rounds with 4 bytes a message, as in the paper; 1 us a call, a half of it random, within 1
+    /// ms of each other.
     fn default() -> Self {
         Self {
             rounds: 1_000,

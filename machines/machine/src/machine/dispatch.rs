@@ -1,7 +1,8 @@
 //! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU.
 //!
-//! Invariants: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one. The end of a segment is planned as
-//! long as there is one; a slice and the end of a switch, as long as a VCPU is on the PCPU.
+//! Invariants: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one. The end of a
+//! segment is planned as long as there is one; a slice and the end of a switch, as long as a VCPU is on the
+//! PCPU.
 
 use paceline_policy::PcpuId as PolicyPcpu;
 
@@ -18,7 +19,8 @@ impl Machine<'_> {
     /// Asks the policy which VCPU runs on `pcpu` from now on.
     pub fn reschedule(&mut self, pcpu: PcpuId) {
         let before = self.pcpus[pcpu].running;
-        // Whatever is decided, the hypervisor takes the PCPU for a moment: `switched` begins the next segment.
+        // Whatever is decided, the hypervisor takes the PCPU for a moment: `switched` begins the next
+        // segment.
         if let Some(vcpu) = before {
             self.stop(vcpu);
         }
@@ -230,8 +232,8 @@ impl Machine<'_> {
         }
     }
 
-    /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that no process can be woken while
-    /// the policy still takes it for running.
+    /// `vcpu`, which has a PCPU, has nothing to do any more. The decision follows at once, so that no process
+    /// can be woken while the policy still takes it for running.
     pub fn block(&mut self, vcpu: VcpuId) {
         let vcpu_state = &mut self.vcpus[vcpu];
         let Place::On(pcpu) = vcpu_state.place else {

@@ -1,7 +1,8 @@
 //! Guests: their kernels receive packets, and their schedulers run processes on their VCPUs in turn.
 //!
-//! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process that waits for
-//! a message and has none is `idle`, and `active` counts those of the foreground that are neither idle nor done.
+//! Invariants: a process is on at most one VCPU, or in the queue of those that are ready, or `off`; a process
+//! that waits for a message and has none is `idle`, and `active` counts those of the foreground that are
+//! neither idle nor done.
 
 use super::Machine;
 use crate::MachineError;
@@ -24,7 +25,8 @@ enum Next {
 }
 
 impl Machine<'_> {
-    /// Starts the next work of a guest's VCPU: packets first, then its process, then the process that has been ready for longest.
+    /// Starts the next work of a guest's VCPU: packets first, then its process, then the process that has
+    /// been ready for longest.
     pub fn proceed_guest(&mut self, vcpu: VcpuId, guest: GuestId) {
         loop {
             if let Some(errand) = self.vcpus[vcpu].kernel.errand {
@@ -65,7 +67,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The kernel of a guest takes up, on its first VCPU, what has come by an interrupt. Whether there is anything.
+    /// The kernel of a guest takes up, on its first VCPU, what has come by an interrupt. Whether there is
+    /// anything.
     fn take_interrupt(&mut self, vcpu: VcpuId, guest: GuestId) -> bool {
         let (errand, left_ns) = if self.take_response(guest) {
             (Errand::Response, self.costs.response_ns)
@@ -107,8 +110,8 @@ impl Machine<'_> {
         true
     }
 
-    /// The process on `vcpu` does what comes next. Whether the VCPU is to look on for something to do at once: the process has
-    /// left it.
+    /// The process on `vcpu` does what comes next. Whether the VCPU is to look on for something to do at
+    /// once: the process has left it.
     fn run_process(&mut self, vcpu: VcpuId, guest: GuestId, process: ProcessId) -> bool {
         let next = self.next_of(process, vcpu);
         // It may have woken others of its guest just now.
@@ -177,7 +180,8 @@ impl Machine<'_> {
                     let process_state = &mut self.processes[process];
                     match wait {
                         Wait::Poll => return Next::Poll(None),
-                        // After the yield it polls for a whole span again; one of no length would yield forever at this instant.
+                        // After the yield it polls for a whole span again; one of no length would yield
+                        // forever at this instant.
                         Wait::PollThenYield(span_ns) if left_ns == 0 => {
                             process_state.stage = Stage::Waiting(wait, span_ns.max(1));
                             return Next::Yield;

@@ -1,10 +1,11 @@
 //! The network: rings between guests and the privileged domain, its back-ends and bridge, NICs and links.
 //!
-//! The six delays of the co-scheduling thesis, section 4.2.1, are nowhere in here: they arise where a packet waits for a VCPU
-//! to get a PCPU, on its way there (sender, privileged domain, link, privileged domain, receiver) and back.
+//! The six delays of the co-scheduling thesis, section 4.2.1, are nowhere in here: they arise where a packet
+//! waits for a VCPU to get a PCPU, on its way there (sender, privileged domain, link, privileged domain,
+//! receiver) and back.
 //!
-//! Invariants: a ring holds no more packets than it has slots, those being processed included; packets of one pair of processes stay
-//! in order; a packet is in exactly one place.
+//! Invariants: a ring holds no more packets than it has slots, those being processed included; packets of one
+//! pair of processes stay in order; a packet is in exactly one place.
 
 use std::collections::BTreeMap;
 
@@ -139,8 +140,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What an errand costs; `None` where there is nothing to do, or no place in the ring that it leads to. A place is kept for
-    /// one that is resumed.
+    /// What an errand costs; `None` where there is nothing to do, or no place in the ring that it leads to. A
+    /// place is kept for one that is resumed.
     fn take_up(&mut self, vcpu: VcpuId, errand: Errand, resumed: bool) -> Option<u64> {
         let (slot, from_nic) = match errand {
             Errand::Transmit(guest) => {
@@ -159,7 +160,8 @@ impl Machine<'_> {
         let here = self.guests[to].host == self.vcpus[vcpu].host;
         if here && !resumed {
             let guest_state = &mut self.guests[to];
-            // Packets for a guest that has left are carried and dropped: no process would ever free their places in the ring.
+            // Packets for a guest that has left are carried and dropped: no process would ever free their
+            // places in the ring.
             if guest_state.here
                 && guest_state.receive.packets.len() as u32 + guest_state.receive.kept
                     >= self.costs.ring_slots
@@ -298,8 +300,8 @@ impl Machine<'_> {
         while self.resume(guest) {}
     }
 
-    /// The errand that has waited longest for a place in the ring to `guest`, if any, gets one: it is kept for it, so that no
-    /// packet that has come later takes it.
+    /// The errand that has waited longest for a place in the ring to `guest`, if any, gets one: it is kept
+    /// for it, so that no packet that has come later takes it.
     fn resume(&mut self, guest: GuestId) -> bool {
         let guest_state = &mut self.guests[guest];
         let Some((vcpu, errand)) = guest_state.receive.blocked.pop_front() else { return false };

@@ -111,7 +111,8 @@ fn what_a_domain_has_sent_before_it_goes_still_arrives() {
 
 #[test]
 fn a_domain_goes_with_packets_in_every_place_and_nobody_is_left_stalled() {
-    // At any instant of the exchange, the receiver goes; its senders, one on each host, still come to their ends.
+    // At any instant of the exchange, the receiver goes; its senders, one on each host, still come to their
+    // ends.
     for leaves_us in 1..400 {
         for dom0_vcpus in 1..3 {
             let mut spec = two_hosts(4);

@@ -1,5 +1,5 @@
-//! Simulations in guests of a whole machine: whatever the scheduler, the waiting and the reductions, the results are those of
-//! the engine. Schedulers change when, never what.
+//! Simulations in guests of a whole machine: whatever the scheduler, the waiting and the reductions, the
+//! results are those of the engine. Schedulers change when, never what.
 
 use std::sync::Arc;
 

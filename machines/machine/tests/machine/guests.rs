@@ -15,8 +15,9 @@ fn three_processes_share_two_vcpus_by_quanta() {
     guest.vcpus = 2;
     spec.domains.push(guest);
     let (ran, watch) = watched(spec);
-    // The first and the second run; at 1 ms the third takes the place of the first, which takes that of the second. At 1.8 ms
-    // the first is done and the second goes on, done at 2.6 ms; the third has its second turn at 2 ms, alone.
+    // The first and the second run; at 1 ms the third takes the place of the first, which takes that of the
+    // second. At 1.8 ms the first is done and the second goes on, done at 2.6 ms; the third has its
+    // second turn at 2 ms, alone.
     let done: Vec<_> = (0..3).map(|process| Script::done_ns(&ran, process)).collect();
     assert_eq!(done, [1_800 * US, 2_600 * US, 2_800 * US]);
     assert_eq!(watch.of(1), [(0, 0, 2_800 * US), (1, 0, 2_600 * US)]);
@@ -38,7 +39,8 @@ fn switching_between_processes_costs_the_guest_time() {
     let work = [Act::Compute(1_500 * US)];
     spec.domains.push(domain("guest", &[&work, &work]));
     let ran = ran(spec);
-    // At the quantum of each, and when the first is done; the second is not switched to when it runs on alone.
+    // At the quantum of each, and when the first is done; the second is not switched to when it runs on
+    // alone.
     assert_eq!(Script::done_ns(&ran, 0), 1_000 * US + 7 * US + 1_000 * US + 7 * US + 500 * US);
     assert_eq!(Script::done_ns(&ran, 1), 3_021 * US);
 }
@@ -70,7 +72,8 @@ fn processes_that_become_ready_together_wake_a_vcpu_each() {
 
 #[test]
 fn a_vcpu_that_waits_for_a_pcpu_takes_only_one_process_with_it() {
-    // The first VCPU of the guest is kept waiting; two processes become ready, and the second VCPU sleeps on a free PCPU.
+    // The first VCPU of the guest is kept waiting; two processes become ready, and the second VCPU sleeps on
+    // a free PCPU.
     let mut spec = host(2);
     let sleeper = |span: u64| [Act::Sleep(span), Act::Compute(900 * US)];
     let mut guest = domain("guest", &[&sleeper(100 * US), &sleeper(200 * US)]);
@@ -152,8 +155,8 @@ fn a_process_that_becomes_ready_has_a_quantum_cut_short_that_was_without_end() {
     spec.domains
         .push(domain("guest", &[&[Act::Compute(5 * MS)], &[Act::Sleep(1_300 * US), Act::Compute(900 * US)]]));
     let ran = ran(spec);
-    // The second has its first turn at 1 ms and is ready again at 2.3 ms. Quanta are counted whether anybody waits or not: the
-    // first has used up the one that began at 1 ms.
+    // The second has its first turn at 1 ms and is ready again at 2.3 ms. Quanta are counted whether anybody
+    // waits or not: the first has used up the one that began at 1 ms.
     assert_eq!(Script::done_ns(&ran, 1), 3_200 * US);
     assert_eq!(Script::done_ns(&ran, 0), 5_900 * US);
 }
@@ -184,8 +187,8 @@ fn who_is_alone_has_a_new_quantum_when_the_old_one_is_over() {
 
 #[test]
 fn threads_keep_their_vcpus_and_share_none() {
-    // Pinned to one PCPU each: the first thread has one for itself, and the others share one, though it is busy and the first
-    // one is not.
+    // Pinned to one PCPU each: the first thread has one for itself, and the others share one, though it is
+    // busy and the first one is not.
     let mut spec = host(2);
     let work = [Act::Sleep(100 * US), Act::Compute(MS)];
     let guest = domain("guest", &[&[Act::Sleep(100 * US)], &work, &work]);

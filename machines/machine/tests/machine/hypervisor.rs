@@ -37,7 +37,8 @@ fn slices_that_end_cost_a_switch_only_when_somebody_else_is_next() {
     spec.domains.push(domain("one", &[&work]));
     spec.domains.push(domain("two", &[&work]));
     let two = ran(spec);
-    // Each slice of 10 ms loses 3 us. At 40 ms both have 5 ms and 6 us left, and lose 3 us more before they get there.
+    // Each slice of 10 ms loses 3 us. At 40 ms both have 5 ms and 6 us left, and lose 3 us more before they
+    // get there.
     assert_eq!(Script::done_ns(&two, 0), 45 * MS + 9 * US);
     assert_eq!(Script::done_ns(&two, 1), 50 * MS + 18 * US);
     let host = &two.report.hosts[0];
@@ -122,8 +123,8 @@ fn writing_to_the_shared_page_costs_time_and_is_seen() {
     ];
     spec.domains.push(domain("guest", &[&acts, &[Act::Receive(Wait::Block)], &[Act::Send(0, 0)]]));
     let (ran, watch) = watched(spec);
-    // 11 for the computation; 2 before it waits, until 13; the third process sends until 15; then 2 + 2 to send, 1 to yield,
-    // and 1 before it sleeps.
+    // 11 for the computation; 2 before it waits, until 13; the third process sends until 15; then 2 + 2 to
+    // send, 1 to yield, and 1 before it sleeps.
     let began = &Script::of(&ran, 0).began_ns;
     assert_eq!(began[..3], [0, 0, 11 * US]);
     assert_eq!(Script::got_ns(&ran, 0), [15 * US]);

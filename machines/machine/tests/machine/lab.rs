@@ -1,6 +1,7 @@
 //! Machines in a few words, and an observer that writes down who ran where and when.
 //!
-//! Times in the tests by hand are microseconds where [`US`] stands, and costs are round so that every sum can be done by head.
+//! Times in the tests by hand are microseconds where [`US`] stands, and costs are round so that every sum can
+//! be done by head.
 
 use paceline_machine::{
     Costs, DomId, DomainSpec, HostSpec, LinkSpec, MachineError, MachineSpec, Observer, PcpuId, Program, Ran,
@@ -15,8 +16,8 @@ pub const US: u64 = 1_000;
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
 
-/// Packets cost 10 us to send, 40 in the back-end, 5 at a NIC, 20 to take in, and 1 us a side for 1000 bytes; the hypervisor
-/// costs nothing. A message within a guest costs 2 us. Two siblings have half a core each.
+/// Packets cost 10 us to send, 40 in the back-end, 5 at a NIC, 20 to take in, and 1 us a side for 1000 bytes;
+/// the hypervisor costs nothing. A message within a guest costs 2 us. Two siblings have half a core each.
 pub fn costs() -> Costs {
     Costs {
         decision_ns: 0,
@@ -39,7 +40,8 @@ pub fn costs() -> Costs {
     }
 }
 
-/// A machine with those costs and one host with `pcpus` PCPUs, round robin with slices of 10 ms, nobody pinned.
+/// A machine with those costs and one host with `pcpus` PCPUs, round robin with slices of 10 ms, nobody
+/// pinned.
 pub fn host(pcpus: u32) -> MachineSpec {
     let mut spec = MachineSpec { costs: costs(), ..MachineSpec::default() };
     spec.hosts.push(named_host("host", pcpus));

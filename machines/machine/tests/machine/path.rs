@@ -79,8 +79,9 @@ fn the_two_ways_of_a_link_do_not_share_its_bandwidth() {
     assert_eq!(Script::got_ns(&ran, 1), [970_400]);
 }
 
-/// A question and its answer between two hosts, 1000 bytes each, every station on a PCPU of its own. Who else has something to
-/// run at these stations runs there from the start. Gives out when question and answer were taken.
+/// A question and its answer between two hosts, 1000 bytes each, every station on a PCPU of its own. Who else
+/// has something to run at these stations runs there from the start. Gives out when question and answer were
+/// taken.
 fn round_trip(rivals: &[(u32, u32)]) -> [u64; 2] {
     let mut spec = two_hosts(2);
     for host in &mut spec.hosts {
@@ -129,9 +130,10 @@ fn delay_six_who_asked_waits_for_its_pcpu() {
 
 #[test]
 fn all_six_delays_add_up() {
-    // Way out: the privileged domain there gets its PCPU at 10 000, the other one, whose rival has begun a second slice by
-    // then, at 20 000, and the receiver at 30 000. Way back: the rival there has run since 20 046, and its first slice ends at
-    // 30 046; then the one whose rival has run since 10 046, and since 111 at the end.
+    // Way out: the privileged domain there gets its PCPU at 10 000, the other one, whose rival has begun a
+    // second slice by then, at 20 000, and the receiver at 30 000. Way back: the rival there has run
+    // since 20 046, and its first slice ends at 30 046; then the one whose rival has run since 10 046,
+    // and since 111 at the end.
     let question = 30_000 + 21;
     let answer = 40_111 + 21;
     assert_eq!(round_trip(&[(0, 0), (0, 1), (1, 0), (1, 1)]), [question * US, answer * US]);
@@ -143,7 +145,8 @@ fn an_interrupt_comes_in_the_middle_of_a_computation() {
     spec.domains.push(domain("from", &[&[Act::Compute(100 * US), Act::Send(1, 1_000)]]));
     spec.domains.push(domain("to", &[&[Act::Compute(1_000 * US), BLOCK]]));
     let ran = ran(spec);
-    // Taken in from 152 to 173; the computation is over 21 later than it would be, and the message is there already.
+    // Taken in from 152 to 173; the computation is over 21 later than it would be, and the message is there
+    // already.
     assert_eq!(Script::of(&ran, 1).began_ns, [0, 1_021 * US, 1_021 * US]);
     assert_eq!(ran.report.domains[1].polled_ns, 0);
 }
@@ -184,7 +187,8 @@ fn guests_share_a_back_end_packet_by_packet() {
     spec.domains.push(domain("to first", &[&[BLOCK; 3]]));
     spec.domains.push(domain("to second", &[&[BLOCK]]));
     let ran = ran(spec);
-    // The second guest's packet comes at 15, while the first one of the first guest is carried, and goes next.
+    // The second guest's packet comes at 15, while the first one of the first guest is carried, and goes
+    // next.
     assert_eq!(Script::got_ns(&ran, 3), [110 * US]);
     assert_eq!(Script::got_ns(&ran, 2), [70 * US, 150 * US, 190 * US]);
 }

@@ -1,8 +1,8 @@
-//! The picture of README.md, `docs/pictures/lvt.svg`: the same federates under a fair scheduler and under one that runs
-//! those furthest behind first.
+//! The picture of README.md, `docs/pictures/lvt.svg`: the same federates under a fair scheduler and under one
+//! that runs those furthest behind first.
 //!
-//! Invariant: the picture is a function of two runs of the simulated machine, so the file is equal on every host, byte by
-//! byte. `PACELINE_DRAW=1` writes it anew.
+//! Invariant: the picture is a function of two runs of the simulated machine, so the file is equal on every
+//! host, byte by byte. `PACELINE_DRAW=1` writes it anew.
 
 mod svg;
 

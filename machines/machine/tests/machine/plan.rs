@@ -189,8 +189,8 @@ fn empty(domains: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Plan
     })
 }
 
-/// Machines that come to their ends: for every message there is a receiver that waits for it, in one order of all that is
-/// done, so that nobody ever waits in a circle.
+/// Machines that come to their ends: for every message there is a receiver that waits for it, in one order of
+/// all that is done, so that nobody ever waits in a circle.
 pub fn orderly() -> impl Strategy<Value = Plan> {
     let step = prop_oneof![
         2 => (any::<prop::sample::Index>(), alone()).prop_map(|(who, act)| (who, act, None)),

@@ -1,4 +1,5 @@
-//! Guest programs on the whole machine: what they need when they are alone, when they share PCPUs, and when one is missing.
+//! Guest programs on the whole machine: what they need when they are alone, when they share PCPUs, and when
+//! one is missing.
 
 use paceline_machine::guests::class::Class;
 use paceline_machine::guests::hog::Hog;
@@ -12,7 +13,8 @@ use paceline_machine::{
 
 const FIRST: ProcessId = ProcessId(0);
 
-/// Hosts with so many PCPUs each and gigabit links between all of them; the privileged domain is on PCPU 0 of each.
+/// Hosts with so many PCPUs each and gigabit links between all of them; the privileged domain is on PCPU 0 of
+/// each.
 fn hosts(count: u32, pcpus: u32) -> MachineSpec {
     let mut spec = MachineSpec::default();
     for to in 0..count {

@@ -54,8 +54,8 @@ fn check_order(ran: &Ran) {
     }
 }
 
-/// CPU time that the guests and the privileged domains must have had, polling, events and the hypervisor aside, by host; and how
-/// often they took up a packet, each time with an event of its own at most.
+/// CPU time that the guests and the privileged domains must have had, polling, events and the hypervisor
+/// aside, by host; and how often they took up a packet, each time with an event of its own at most.
 fn work_ns(plan: &Plan) -> Vec<(u64, u64)> {
     let costs: &Costs = &plan.costs;
     let copy_ns = |bytes: u32| u64::from(bytes) * costs.byte_ps / 1_000;

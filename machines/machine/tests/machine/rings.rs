@@ -17,8 +17,8 @@ fn a_full_ring_stalls_its_sender_until_the_privileged_domain_has_carried_a_packe
     spec.domains.push(pinned("to", 0, 2, &[Act::Receive(Wait::Block); 4]));
     spec.domains.push(hog(0, 1));
     let ran = ran(spec);
-    // Two are in the ring at 20; the third is paid for at 30 and waits until the first one has left, at 10 040. The fourth is
-    // paid for at 10 050 and waits until 10 080.
+    // Two are in the ring at 20; the third is paid for at 30 and waits until the first one has left, at 10
+    // 040. The fourth is paid for at 10 050 and waits until 10 080.
     assert_eq!(Script::of(&ran, 0).began_ns, [0, 10 * US, 20 * US, 10_040 * US, 10_080 * US]);
     assert_eq!(Script::got_ns(&ran, 1), [10_060, 10_100, 10_140, 10_180].map(|at| at * US));
     // It did not burn its PCPU meanwhile.
@@ -51,9 +51,9 @@ fn a_full_ring_to_a_guest_holds_the_back_end_up() {
     spec.domains.push(pinned("to", 0, 2, &[Act::Compute(US), Act::Sleep(US), POLL, POLL, POLL, POLL]));
     spec.domains.push(hog(0, 2));
     let ran = ran(spec);
-    // The first two are in the ring at 50 and 90; nothing more is carried until the receiver has its PCPU, at 10 001. It takes
-    // the first one in, and the third one is carried meanwhile, from 10 001 to 10 041, and then the fourth, to 10 081. The
-    // process goes on when nothing is in the ring.
+    // The first two are in the ring at 50 and 90; nothing more is carried until the receiver has its PCPU, at
+    // 10 001. It takes the first one in, and the third one is carried meanwhile, from 10 001 to 10 041,
+    // and then the fourth, to 10 081. The process goes on when nothing is in the ring.
     let taken = [10_061, 10_061, 10_061, 10_101];
     assert_eq!(Script::got_ns(&ran, 1), taken.map(|at| at * US));
     assert_eq!(ran.report.hosts[0].dom0_ns, 160 * US);
@@ -81,8 +81,8 @@ fn a_guest_that_is_held_up_holds_up_who_sends_to_it_and_nobody_else() {
 fn packets_from_a_link_stay_in_order_when_the_ring_of_their_guest_is_full() {
     let mut spec = two_hosts(4);
     spec.costs.ring_slots = 1;
-    // Two guests of the other host keep its privileged domain busy, while one of this host sends to a third, which is often
-    // kept from taking its packets in.
+    // Two guests of the other host keep its privileged domain busy, while one of this host sends to a third,
+    // which is often kept from taking its packets in.
     spec.hosts[1].policy.settings.set("slice", Setting::Nanos(100 * US));
     spec.domains.push(domain("from", &[&[Act::Send(1, 0); 40]]));
     let mut to = domain("to", &[&[Act::Receive(Wait::Block); 40]]);
@@ -134,9 +134,10 @@ fn packets_that_leave_while_a_guest_does_not_run_are_one_event() {
 
 #[test]
 fn packets_that_are_taken_up_in_a_row_are_come_to_once() {
-    // Three packets, each of which has left before the next is sent; and the same beside a hog on the privileged domain's
-    // PCPU, which keeps it from them until 10 ms. It has carried them at 10.07, 10.11 and 10.15 ms then. The receiver is at the
-    // first until 10.12 ms, and finds the second; to the third it comes anew.
+    // Three packets, each of which has left before the next is sent; and the same beside a hog on the
+    // privileged domain's PCPU, which keeps it from them until 10 ms. It has carried them at 10.07, 10.11
+    // and 10.15 ms then. The receiver is at the first until 10.12 ms, and finds the second; to the third
+    // it comes anew.
     let sender =
         [Act::Send(1, 0), Act::Compute(190 * US), Act::Send(1, 0), Act::Compute(190 * US), Act::Send(1, 0)];
     for (rival, carries, takes, got) in

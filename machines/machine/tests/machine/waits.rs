@@ -8,7 +8,8 @@ use crate::script::{Act, Script};
 const POLL_YIELD: Wait = Wait::PollThenYield(50 * US);
 const POLL_BLOCK: Wait = Wait::PollThenBlock(50 * US);
 
-/// When a message without bytes that is sent at 100 us comes, and for how long its receiver has polled and run.
+/// When a message without bytes that is sent at 100 us comes, and for how long its receiver has polled and
+/// run.
 fn waits(mut spec: MachineSpec, wait: Wait) -> [u64; 3] {
     spec.domains.insert(0, pinned("to", 0, 0, &[Act::Receive(wait)]));
     let ran = ran(spec);

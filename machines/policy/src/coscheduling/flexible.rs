@@ -1,26 +1,28 @@
 //! Flexible co-scheduling: gang scheduling for VCPUs that need it; the others fill the gaps.
 //!
-//! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): a gang scheduler classifies processes by
-//! their observed behaviour, and a node refuses a switch that would not help.
-//! - CS (co-scheduling): communicate much and use their time: gang-scheduled. In its slot such a VCPU keeps its PCPU,
-//!   even while it spins or yields, because its partners run too.
-//! - F (frustrated): communicate much but cannot use their time, because the load is not balanced. In their slot they run
-//!   first, and they are the first to fill other gaps. One that yields is set aside until the slot ends; one that sets its
-//!   waiting flag is set aside until it unsets the flag. A message ends both: this is the scheduler's side of spin-block.
-//! - DC (don't care): communicate rarely. They fill the gaps that F leave, and are set aside by the same rule.
+//! Source: co-scheduling thesis, section 2.1.1.2 (Frachtenberg et al., 2003): a gang scheduler classifies
+//! processes by their observed behaviour, and a node refuses a switch that would not help.
+//! - CS (co-scheduling): communicate much and use their time: gang-scheduled. In its slot such a VCPU keeps
+//!   its PCPU, even while it spins or yields, because its partners run too.
+//! - F (frustrated): communicate much but cannot use their time, because the load is not balanced. In their
+//!   slot they run first, and they are the first to fill other gaps. One that yields is set aside until the
+//!   slot ends; one that sets its waiting flag is set aside until it unsets the flag. A message ends both:
+//!   this is the scheduler's side of spin-block.
+//! - DC (don't care): communicate rarely. They fill the gaps that F leave, and are set aside by the same
+//!   rule.
 //!
 //! Measured per VCPU, over the last `evaluate` (4) slots of its row:
-//! - messages: how many came for its domain (each increase of the pending count adds its amount), per slot and per VCPU of
-//!   the domain;
+//! - messages: how many came for its domain (each increase of the pending count adds its amount), per slot
+//!   and per VCPU of the domain;
 //! - use: the part of these slots in which it ran with its waiting flag unset.
 //!
-//! With fewer messages than `messages` (10) a VCPU is DC; otherwise with less use than `use` percent (50) it is F; otherwise CS.
-//! Every VCPU begins as CS.
+//! With fewer messages than `messages` (10) a VCPU is DC; otherwise with less use than `use` percent (50) it
+//! is F; otherwise CS. Every VCPU begins as CS.
 //!
-//! A gap is a cell of the row of the slot that is empty, or whose VCPU sleeps or is set aside. It is filled from its column:
-//! F first, then DC, then CS of other rows, and last those set aside: work-conserving on each PCPU. Within a class the VCPU
-//! that ran least recently is first. No VCPU starves: each has the slots of its row. Settings: those of [`gang`](crate::gang)
-//! and the three above.
+//! A gap is a cell of the row of the slot that is empty, or whose VCPU sleeps or is set aside. It is filled
+//! from its column: F first, then DC, then CS of other rows, and last those set aside: work-conserving on
+//! each PCPU. Within a class the VCPU that ran least recently is first. No VCPU starves: each has the slots
+//! of its row. Settings: those of [`gang`](crate::gang) and the three above.
 
 use super::gang::Gang;
 use crate::{Host, PolicyError, Settings};
@@ -58,7 +60,8 @@ pub(crate) struct Seen {
 }
 
 impl Bounds {
-    /// The class of a VCPU with these measurements, whose domain has `vcpus` VCPUs and has received `messages` in total.
+    /// The class of a VCPU with these measurements, whose domain has `vcpus` VCPUs and has received
+    /// `messages` in total.
     pub fn class(&self, seen: &Seen, messages: u64, vcpus: u64, slot_ns: u64) -> Class {
         if messages - seen.messages_before < self.messages * seen.slots * vcpus {
             Class::DontCare

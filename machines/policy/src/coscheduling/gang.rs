@@ -1,16 +1,18 @@
 //! Gang scheduling: VCPUs that belong together run at the same time.
 //!
-//! Source: co-scheduling thesis, section 2.1.1.1 (Ousterhout, 1982). The matrix has a column per PCPU and a row per time slot;
-//! all VCPUs of a gang are in one row, the first that has room for them (or a new one), each in its own column; a pinned VCPU is
-//! in the column of its pin. The rows get the PCPUs in turn, for a `slot` each (30 ms); rows in which all VCPUs sleep are skipped.
-//! Alternate selection: where the cell of the row is empty or its VCPU sleeps, another VCPU of that column runs meanwhile: the
-//! one that ran least recently. The owner of the slot preempts it when it wakes.
+//! Source: co-scheduling thesis, section 2.1.1.1 (Ousterhout, 1982). The matrix has a column per PCPU and a
+//! row per time slot; all VCPUs of a gang are in one row, the first that has room for them (or a new one),
+//! each in its own column; a pinned VCPU is in the column of its pin. The rows get the PCPUs in turn, for a
+//! `slot` each (30 ms); rows in which all VCPUs sleep are skipped. Alternate selection: where the cell of the
+//! row is empty or its VCPU sleeps, another VCPU of that column runs meanwhile: the one that ran least
+//! recently. The owner of the slot preempts it when it wakes.
 //!
-//! A domain is a gang of its own; with the setting `gang` (a number), all domains with that number are one gang. A gang of more VCPUs than
-//! there are PCPUs is not admitted. Setting of the policy: `slot`.
+//! A domain is a gang of its own; with the setting `gang` (a number), all domains with that number are one
+//! gang. A gang of more VCPUs than there are PCPUs is not admitted. Setting of the policy: `slot`.
 //!
-//! State: the matrix; per column, a queue of the VCPUs that are awake and do not run. A yield changes nothing: the slot belongs to
-//! the gang. Work-conserving on each PCPU, not over all of them: no VCPU runs outside its column. No VCPU starves.
+//! State: the matrix; per column, a queue of the VCPUs that are awake and do not run. A yield changes
+//! nothing: the slot belongs to the gang. Work-conserving on each PCPU, not over all of them: no VCPU runs
+//! outside its column. No VCPU starves.
 //!
 //! [`flexible`](super::flexible) is gang scheduling in which classes of VCPUs fill the gaps.
 
@@ -262,7 +264,8 @@ impl Policy for Gang {
     fn migrate(&mut self, now_ns: u64, vcpu: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         let gang = self.doms[self.vcpus[vcpu].dom].gang;
         let old = self.vcpus[vcpu].pin.replace(pcpu);
-        // A gang never has two VCPUs on one PCPU: if the migration would need that, the VCPU stays where it is.
+        // A gang never has two VCPUs on one PCPU: if the migration would need that, the VCPU stays where it
+        // is.
         if self.could_seat(gang) {
             self.join_gang(now_ns, gang, &[], orders);
             self.vcpus[vcpu].pin = pin.then_some(pcpu);

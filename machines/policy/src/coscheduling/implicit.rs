@@ -1,8 +1,9 @@
-//! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of a known matrix (Nagar et al., 1999;
-//! Anglano, 2000).
+//! Implicit co-scheduling: time sharing that reacts to messages, the receiving side of a known matrix (Nagar
+//! et al., 1999; Anglano, 2000).
 //!
-//! Source: co-scheduling thesis, section 2.1.2.1 and table 2. The guest decides what a process does while it waits for a message;
-//! the setting `reaction` says what the scheduler does when one comes. Together they name the strategy:
+//! Source: co-scheduling thesis, section 2.1.2.1 and table 2. The guest decides what a process does while it
+//! waits for a message; the setting `reaction` says what the scheduler does when one comes. Together they
+//! name the strategy:
 //!
 //! | `reaction` | spin | block | spin-block | spin-yield |
 //! |---|---|---|---|---|
@@ -10,17 +11,21 @@
 //! | `immediate-boost` | DCS | DCS-IB | DCS-SB | DCS-SY |
 //! | `periodic-boost` | PB | PB-IB | PB-SB | PB-SY |
 //!
-//! Time sharing: each PCPU has a queue, and its VCPUs get a slice each in turn (`slice`, 10 ms). A boost moves a VCPU to the front
-//! and preempts; a preempted VCPU continues with the rest of its slice after the boosted ones.
-//! - immediate: when the pending count of a domain rises, all its waiting VCPUs are boosted; so is a VCPU that wakes while
-//!   its domain has messages;
-//! - periodic: every `boost-period` (10 ms), each PCPU boosts the first VCPU whose domain has messages, in the order in which
-//!   they began to wait: none is boosted twice while another one with messages waits there;
-//! - a VCPU that yields (spin-yield in the guest) goes to the end of the queue, and the first one with messages is boosted.
+//! Time sharing: each PCPU has a queue, and its VCPUs get a slice each in turn (`slice`, 10 ms). A boost
+//! moves a VCPU to the front and preempts; a preempted VCPU continues with the rest of its slice after the
+//! boosted ones.
+//! - immediate: when the pending count of a domain rises, all its waiting VCPUs are boosted; so is a VCPU
+//!   that wakes while its domain has messages;
+//! - periodic: every `boost-period` (10 ms), each PCPU boosts the first VCPU whose domain has messages, in
+//!   the order in which they began to wait: none is boosted twice while another one with messages waits
+//!   there;
+//! - a VCPU that yields (spin-yield in the guest) goes to the end of the queue, and the first one with
+//!   messages is boosted.
 //!
-//! State: a VCPU waits in the queue of its PCPU: its pin, else the one with fewest VCPUs, until an idle PCPU takes it away.
-//! VCPUs without a pin are also in one queue of the host, by how long they have waited. Work-conserving. Without boosts no VCPU
-//! starves; a stream of boosts can keep others waiting, as the paper says of DCS.
+//! State: a VCPU waits in the queue of its PCPU: its pin, else the one with fewest VCPUs, until an idle PCPU
+//! takes it away. VCPUs without a pin are also in one queue of the host, by how long they have waited.
+//! Work-conserving. Without boosts no VCPU starves; a stream of boosts can keep others waiting, as the paper
+//! says of DCS.
 
 mod moves;
 mod queue;

@@ -1,8 +1,10 @@
-//! Periodic Boost and Periodic Boost with Timestamp: SEDF that puts one domain first, chosen by the messages that it has received.
+//! Periodic Boost and Periodic Boost with Timestamp: SEDF that puts one domain first, chosen by the messages
+//! that it has received.
 //!
-//! Source: co-scheduling thesis, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number of pending
-//! messages and when the last one came; the hypervisor reads it at every decision, so the period of the boost is that of the
-//! decisions. The domain that is put first, in the run line and in extra time alike:
+//! Source: co-scheduling thesis, sections 2.1.2.1 and 4.3. The statistics page holds, per domain, the number
+//! of pending messages and when the last one came; the hypervisor reads it at every decision, so the period
+//! of the boost is that of the decisions. The domain that is put first, in the run line and in extra time
+//! alike:
 //!
 //! | name | first |
 //! |---|---|
@@ -13,10 +15,10 @@
 //! | `boost-2bi` | the same, if that was at most `window` ago (20 ms) |
 //! | `boost-2bii` | the same, else as `boost-1c` |
 //!
-//! Only a domain with a message is put first; if there is none, SEDF's own order holds. It also decides among equals; CSDE
-//! differs here: its ties go to the VCPU that waited longest.
-//! Settings: those of SEDF, `choice` as for [`csde`](crate::csde), and `window` for the rules that have one. The page is
-//! ready when a decision is made: a scan reads one entry per candidate.
+//! Only a domain with a message is put first; if there is none, SEDF's own order holds. It also decides among
+//! equals; CSDE differs here: its ties go to the VCPU that waited longest.
+//! Settings: those of SEDF, `choice` as for [`csde`](crate::csde), and `window` for the rules that have one.
+//! The page is ready when a decision is made: a scan reads one entry per candidate.
 
 use crate::deadline::choice::{Candidate, Rank, Rule, most};
 use crate::deadline::sedf::Sedf;

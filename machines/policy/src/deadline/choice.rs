@@ -1,11 +1,14 @@
-//! Rules that choose by messages among the VCPUs that may run, and the statistics page that they read. CSDE, CSDD, the
-//! periodic boosts and the communication-aware scheduler are such rules on top of [`sedf`](crate::sedf).
+//! Rules that choose by messages among the VCPUs that may run, and the statistics page that they read. CSDE,
+//! CSDD, the periodic boosts and the communication-aware scheduler are such rules on top of
+//! [`sedf`](crate::sedf).
 //!
-//! A rule has preferences that are tried one after the other. A preference gives a rank to the VCPUs that it prefers; the
-//! least rank wins, then the scheduler's own order. If no preference has a candidate, the scheduler's own order decides alone.
+//! A rule has preferences that are tried one after the other. A preference gives a rank to the VCPUs that it
+//! prefers; the least rank wins, then the scheduler's own order. If no preference has a candidate, the
+//! scheduler's own order decides alone.
 //!
-//! Invariants: a rank depends on nothing but the [`Candidate`], so that an index of ranks stays valid until the page changes;
-//! a preference that holds for a rank holds for every lesser rank at that time, so only the head of an index has to be tested.
+//! Invariants: a rank depends on nothing but the [`Candidate`], so that an index of ranks stays valid until
+//! the page changes; a preference that holds for a rank holds for every lesser rank at that time, so only the
+//! head of an index has to be tested.
 
 use std::fmt;
 
@@ -74,7 +77,8 @@ pub(crate) trait Rule: fmt::Debug + Send {
         1
     }
 
-    /// The length of the windows in which received messages are counted, if the rule uses the numbers received and sent.
+    /// The length of the windows in which received messages are counted, if the rule uses the numbers
+    /// received and sent.
     fn window_ns(&self) -> Option<u64> {
         None
     }

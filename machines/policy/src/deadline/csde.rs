@@ -1,18 +1,20 @@
 //! CSDE and CSDD: SEDF that chooses the VCPU whose domain has most messages waiting on its event channels.
 //!
-//! Source: co-scheduling thesis, section 4.4.4 and appendix A.2. At every decision the choice is among the VCPUs that SEDF would
-//! let run: those with slice left in this period or, if there are none, those in extra time. The one with most messages is first;
-//! among equals the one that has waited longest, by the time at which it was last chosen.
+//! Source: co-scheduling thesis, section 4.4.4 and appendix A.2. At every decision the choice is among the
+//! VCPUs that SEDF would let run: those with slice left in this period or, if there are none, those in extra
+//! time. The one with most messages is first; among equals the one that has waited longest, by the time at
+//! which it was last chosen.
 //! - CSDE (domain equivalence) treats DOM0 like the others.
 //! - CSDD (domain distinguishing) takes DOM0 first if it has any message.
 //!
-//! In the appendix the outcome depends on where the scan meets DOM0: without messages it can only win from the head of the
-//! queue. Here DOM0 without messages is treated like the others.
+//! In the appendix the outcome depends on where the scan meets DOM0: without messages it can only win from
+//! the head of the queue. Here DOM0 without messages is treated like the others.
 //!
-//! The paper looks at the event channels of every candidate, O(N x M) for N candidates with M ports. Here an ordered index
-//! that [`Policy::pending`](crate::Policy::pending) keeps up to date gives the same in O(log N); the setting
-//! `choice = "scan"` selects the paper's way, for `ports` ports (1,024). The arrival of a message causes no decision by itself.
-//! Slices are guaranteed, deadlines are not (section 6.2.2): see [`sedf`](crate::sedf).
+//! The paper looks at the event channels of every candidate, O(N x M) for N candidates with M ports. Here an
+//! ordered index that [`Policy::pending`](crate::Policy::pending) keeps up to date gives the same in O(log
+//! N); the setting `choice = "scan"` selects the paper's way, for `ports` ports (1,024). The arrival of a
+//! message causes no decision by itself. Slices are guaranteed, deadlines are not (section 6.2.2): see
+//! [`sedf`](crate::sedf).
 
 use crate::deadline::choice::{Candidate, Rank, Rule, most};
 use crate::deadline::sedf::Sedf;

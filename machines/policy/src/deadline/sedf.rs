@@ -1,30 +1,38 @@
-//! SEDF, simple earliest deadline first: a guaranteed slice of every period, and extra time from what is left over.
+//! SEDF, simple earliest deadline first: a guaranteed slice of every period, and extra time from what is left
+//! over.
 //!
-//! Source: co-scheduling thesis, section 3.1.5.2, and the scheduler of Xen 4.1, to which it refers. Settings of a domain, for each of
-//! its VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra time; guests: 100 ms, no slice, extra time
-//! only). Setting of the policy: `quantum` (500 us), a turn of extra time.
+//! Source: co-scheduling thesis, section 3.1.5.2, and the scheduler of Xen 4.1, to which it refers. Settings
+//! of a domain, for each of its VCPUs: `period`, `slice` and `extra` (DOM0: 15 ms of every 20 ms and extra
+//! time; guests: 100 ms, no slice, extra time only). Setting of the policy: `quantum` (500 us), a turn of
+//! extra time.
 //!
-//! State: a VCPU belongs to one PCPU until it is migrated: its pin, or the PCPU with fewest VCPUs among those that can promise
-//! the slice. Each PCPU has three lines, and serves the first that is not empty:
-//! - run: the period has begun and the slice is not used up; the earliest deadline (the end of the period) first;
-//! - penalty: extra time for those that lost some of their slice by blocking; the greatest loss in proportion to the period
-//!   first; each has one turn, then its loss is cleared;
-//! - extra: extra time, least used first, so that it is split evenly by time. Xen counts turns, which is the same for whole
-//!   turns. A VCPU that wakes starts from the least use in the line, so that sleep saves nothing up.
+//! State: a VCPU belongs to one PCPU until it is migrated: its pin, or the PCPU with fewest VCPUs among those
+//! that can promise the slice. Each PCPU has three lines, and serves the first that is not empty:
+//! - run: the period has begun and the slice is not used up; the earliest deadline (the end of the period)
+//!   first;
+//! - penalty: extra time for those that lost some of their slice by blocking; the greatest loss in proportion
+//!   to the period first; each has one turn, then its loss is cleared;
+//! - extra: extra time, least used first, so that it is split evenly by time. Xen counts turns, which is the
+//!   same for whole turns. A VCPU that wakes starts from the least use in the line, so that sleep saves
+//!   nothing up.
 //!
-//! A VCPU that waits for a period to begin is also in a fourth line, ordered by that time. Unblocking is as in Xen:
-//! - short (the deadline is still to come): the rest of the slice is lost, and is what the penalty line compensates for;
-//!   the next period begins at the deadline;
+//! A VCPU that waits for a period to begin is also in a fourth line, ordered by that time. Unblocking is as
+//! in Xen:
+//! - short (the deadline is still to come): the rest of the slice is lost, and is what the penalty line
+//!   compensates for; the next period begins at the deadline;
 //! - long (the deadline has passed, or there was none): a new period begins at once (Xen's rule "2b").
 //!
-//! A deadline that passes with slice left, which can happen when a rule reorders the run line, forfeits the rest: the next
-//! period follows. Unlike Xen, a remainder of less than a quantum before a period begins is used for extra time too.
+//! A deadline that passes with slice left, which can happen when a rule reorders the run line, forfeits the
+//! rest: the next period follows. Unlike Xen, a remainder of less than a quantum before a period begins is
+//! used for extra time too.
 //!
-//! Admission: on no PCPU more than 100 % is promised. [`migrate`](Policy::migrate) is never refused, so it may break
-//! promises. Work-conserving on each PCPU if all its VCPUs take extra time; there is no balancing between PCPUs.
+//! Admission: on no PCPU more than 100 % is promised. [`migrate`](Policy::migrate) is never refused, so it
+//! may break promises. Work-conserving on each PCPU if all its VCPUs take extra time; there is no balancing
+//! between PCPUs.
 //!
-//! CSDE, CSDD, the boosts and the communication-aware scheduler are SEDF with a rule from `choice`, which is applied
-//! within each line at every decision, by an index or, with `choice = "scan"`, by a scan of all VCPUs in it.
+//! CSDE, CSDD, the boosts and the communication-aware scheduler are SEDF with a rule from `choice`, which is
+//! applied within each line at every decision, by an index or, with `choice = "scan"`, by a scan of all VCPUs
+//! in it.
 
 mod line;
 mod queues;
@@ -279,8 +287,8 @@ impl Policy for Sedf {
     }
 
     fn yields(&mut self, now_ns: u64, id: VcpuId, _orders: &mut Orders) {
-        // A turn of extra time counts in full when the VCPU gives up the rest of it. In its slice, as in Xen, the VCPU with
-        // the earliest deadline continues although it has yielded.
+        // A turn of extra time counts in full when the VCPU gives up the rest of it. In its slice, as in Xen,
+        // the VCPU with the earliest deadline continues although it has yielded.
         let quantum_ns = self.quantum_ns;
         let vcpu = &mut self.vcpus[id];
         if vcpu.place == Place::Extra {

@@ -1,16 +1,17 @@
-//! Borrowed virtual time (Duda and Cheriton, 1999), the scheduler of the first versions of Xen (co-scheduling thesis,
-//! section 3.1.5.2): shares by weight, with a loan on future time for VCPUs that must answer quickly.
+//! Borrowed virtual time (Duda and Cheriton, 1999), the scheduler of the first versions of Xen (co-scheduling
+//! thesis, section 3.1.5.2): shares by weight, with a loan on future time for VCPUs that must answer quickly.
 //!
-//! Every VCPU has an *actual virtual time* (AVT). It advances while the VCPU runs, by `mcu_advance` for each unit of CPU time, so
-//! that half the advance is twice the share. Its *effective virtual time* (EVT) is the AVT less `warp` while the VCPU is
-//! warped. The least EVT runs first. The running VCPU may exceed the EVT of the next waiting one by the *context-switch
-//! allowance*, in its own CPU time, before it gives way; a VCPU that wakes with a lesser EVT preempts at once. A VCPU that wakes with
-//! an AVT less than that of all runnable ones (*scheduler virtual time*, SVT) starts at SVT: time that it did not use is lost. A VCPU
+//! Every VCPU has an *actual virtual time* (AVT). It advances while the VCPU runs, by `mcu_advance` for each
+//! unit of CPU time, so that half the advance is twice the share. Its *effective virtual time* (EVT) is the
+//! AVT less `warp` while the VCPU is warped. The least EVT runs first. The running VCPU may exceed the EVT of
+//! the next waiting one by the *context-switch allowance*, in its own CPU time, before it gives way; a VCPU
+//! that wakes with a lesser EVT preempts at once. A VCPU that wakes with an AVT less than that of all
+//! runnable ones (*scheduler virtual time*, SVT) starts at SVT: time that it did not use is lost. A VCPU
 //! stays warped for at most `warp_limit` of CPU time in one go and then not for `unwarp`; sleeping ends a go.
 //!
-//! State: for each VCPU its AVT and warp; one queue for the host ordered by EVT, and the order of AVTs beside it.
-//! Work-conserving. No VCPU starves while warps have limits; a VCPU that is warped without a limit can keep the others
-//! waiting until it has used up its loan.
+//! State: for each VCPU its AVT and warp; one queue for the host ordered by EVT, and the order of AVTs beside
+//! it. Work-conserving. No VCPU starves while warps have limits; a VCPU that is warped without a limit can
+//! keep the others waiting until it has used up its loan.
 //!
 //! Virtual time is counted in nanoseconds times the advance, so that all is exact.
 
@@ -94,8 +95,8 @@ impl Bvt {
         self.svt = self.svt.max(running.chain(waiting).min().unwrap_or(self.svt));
     }
 
-    /// Asks an idle PCPU to run `id`, or else the PCPU that runs the greatest EVT to decide again: `id` preempts there, or
-    /// shortens the slice.
+    /// Asks an idle PCPU to run `id`, or else the PCPU that runs the greatest EVT to decide again: `id`
+    /// preempts there, or shortens the slice.
     fn tickle(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let vcpu = &mut self.vcpus[id];
         let (pin, home) = (vcpu.pin, vcpu.home);
@@ -127,8 +128,8 @@ impl Bvt {
         }
     }
 
-    /// The time until `vcpu` is the allowance beyond `next`, or its warp ends. If no VCPU waits here, the PCPU decides again after
-    /// the allowance, as in Xen: one may wait for another PCPU by then.
+    /// The time until `vcpu` is the allowance beyond `next`, or its warp ends. If no VCPU waits here, the
+    /// PCPU decides again after the allowance, as in Xen: one may wait for another PCPU by then.
     fn slice_ns(&self, vcpu: &Vcpu, next: Option<i64>) -> u64 {
         let ahead = next.map_or(0, |next| (next - vcpu.evt()).max(0)) as u64;
         let fair_ns = self.allowance_ns + ahead / vcpu.terms.advance;

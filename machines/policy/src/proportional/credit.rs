@@ -1,22 +1,25 @@
-//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in the PSX paper and the NSX paper; co-scheduling thesis, section 3.1.5.2):
-//! shares of the host by weight, as far as caps allow.
+//! Xen's credit scheduler as of Xen 3.3 and 3.4 (CSX in the PSX paper and the NSX paper; co-scheduling
+//! thesis, section 3.1.5.2): shares of the host by weight, as far as caps allow.
 //!
-//! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick hands out new
-//! credits by weight (`credit/accounting.rs`), after which a VCPU that owes credits is OVER, and any other is UNDER; one that wakes
-//! while UNDER is BOOST until a tick finds it running. Every PCPU has a run queue ordered by class (`credit/queues.rs`). It takes
-//! the first; if that is OVER or missing, it first looks for a better one in the queues of the other PCPUs, in a circle. A VCPU
-//! that wakes goes to an idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped domain
-//! that has overspent is parked until it owes no credits. Since Xen 4.5 a VCPU can prefer some PCPUs, its soft affinity (`credit/choice.rs`).
+//! A domain has a *weight* and a *cap*. Every tick charges the VCPU that it finds running; every third tick
+//! hands out new credits by weight (`credit/accounting.rs`), after which a VCPU that owes credits is OVER,
+//! and any other is UNDER; one that wakes while UNDER is BOOST until a tick finds it running. Every PCPU has
+//! a run queue ordered by class (`credit/queues.rs`). It takes the first; if that is OVER or missing, it
+//! first looks for a better one in the queues of the other PCPUs, in a circle. A VCPU that wakes goes to an
+//! idle PCPU, or else to the one it ran on, where it preempts a lower class at once. A VCPU of a capped
+//! domain that has overspent is parked until it owes no credits. Since Xen 4.5 a VCPU can prefer some PCPUs,
+//! its soft affinity (`credit/choice.rs`).
 //!
-//! State: for each VCPU its credits, class and place; for each PCPU the VCPU that runs, and since when; the list of domains that earn.
-//! Work-conserving without caps. No VCPU with weight starves: a waiting VCPU earns credits and becomes UNDER.
+//! State: for each VCPU its credits, class and place; for each PCPU the VCPU that runs, and since when; the
+//! list of domains that earn. Work-conserving without caps. No VCPU with weight starves: a waiting VCPU earns
+//! credits and becomes UNDER.
 //!
-//! What differs from Xen: a tick of all PCPUs is one timer, queues are put in order at the accounting instead of at
-//! each PCPU's next tick, and two VCPUs that wake at the same instant do not claim the same idle PCPU.
+//! What differs from Xen: a tick of all PCPUs is one timer, queues are put in order at the accounting instead
+//! of at each PCPU's next tick, and two VCPUs that wake at the same instant do not claim the same idle PCPU.
 //!
-//! From Xen 4: `accounting = "exact"` charges the time run. Under `ratelimit` a VCPU that has run for less than that since it was
-//! picked is not preempted, unless it sleeps, yields or is parked. Being picked again begins a new limit here; Xen counts from
-//! when the VCPU began to run without a break.
+//! From Xen 4: `accounting = "exact"` charges the time run. Under `ratelimit` a VCPU that has run for less
+//! than that since it was picked is not preempted, unless it sleeps, yields or is parked. Being picked again
+//! begins a new limit here; Xen counts from when the VCPU began to run without a break.
 
 mod accounting;
 mod choice;
@@ -107,12 +110,14 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// For `host`, with the settings `slice` (30 ms, or three ticks), `tick` (10 ms, or a third of the slice), `ratelimit`
-    /// (none), `accounting` (`"sampled"`, `"exact"`), `boost` and `load_balance` (on), and `saved_slices` (1).
+    /// For `host`, with the settings `slice` (30 ms, or three ticks), `tick` (10 ms, or a third of the
+    /// slice), `ratelimit` (none), `accounting` (`"sampled"`, `"exact"`), `boost` and `load_balance`
+    /// (on), and `saved_slices` (1).
     ///
-    /// Credits are handed out every three ticks. A VCPU may save up, or owe, the credits of `saved_slices` slices (of as
-    /// many accounting periods if these are longer). Xen allows one; a VCPU that has more is set to none. Heavy domains then lose what
-    /// they could not use while light ones ran, and weights are kept only roughly; with 16 they are kept within 1 % of a PCPU.
+    /// Credits are handed out every three ticks. A VCPU may save up, or owe, the credits of `saved_slices`
+    /// slices (of as many accounting periods if these are longer). Xen allows one; a VCPU that has more
+    /// is set to none. Heavy domains then lose what they could not use while light ones ran, and weights
+    /// are kept only roughly; with 16 they are kept within 1 % of a PCPU.
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let slice = settings.nanos("slice", 0, 30 * MICROSECOND, SECOND)?;
         let tick = settings.nanos("tick", 0, 30 * MICROSECOND, SECOND)?;

@@ -1,20 +1,24 @@
-//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (co-scheduling thesis, section 3.1.5.2): shares by weight from one
-//! run queue that is ordered by credits.
+//! Xen's second credit scheduler, as of Xen 4.2 to 4.4 (co-scheduling thesis, section 3.1.5.2): shares by
+//! weight from one run queue that is ordered by credits.
 //!
-//! VCPUs burn credits while they run, faster if their domain is lighter: one of the heaviest domain burns one credit a nanosecond.
-//! The VCPU with most credits runs first. When the next one to run has none left, all get 10 ms worth of credits (or the multiple
-//! of that which it needs to have some again), and at most half a millisecond is carried over. A VCPU that wakes goes to an idle
-//! PCPU; otherwise it preempts the VCPU on the PCPU it ran on if it has more credits than that one, or else the running VCPU with
-//! the least credits if it has more by at least the *resistance to migration*.
+//! VCPUs burn credits while they run, faster if their domain is lighter: one of the heaviest domain burns one
+//! credit a nanosecond. The VCPU with most credits runs first. When the next one to run has none left, all
+//! get 10 ms worth of credits (or the multiple of that which it needs to have some again), and at most half a
+//! millisecond is carried over. A VCPU that wakes goes to an idle PCPU; otherwise it preempts the VCPU on the
+//! PCPU it ran on if it has more credits than that one, or else the running VCPU with the least credits if it
+//! has more by at least the *resistance to migration*.
 //!
-//! Later versions of Xen let a VCPU run for at least a millisecond by default, and for at most 10: both are settings here.
+//! Later versions of Xen let a VCPU run for at least a millisecond by default, and for at most 10: both are
+//! settings here.
 //!
-//! Since Xen 4.10 a domain can have a *cap*: a budget of CPU time in every period of 10 ms (`credit2/budget.rs`); since Xen 4.12 a VCPU
-//! can prefer some PCPUs, its soft affinity (`credit2/choice.rs`).
+//! Since Xen 4.10 a domain can have a *cap*: a budget of CPU time in every period of 10 ms
+//! (`credit2/budget.rs`); since Xen 4.12 a VCPU can prefer some PCPUs, its soft affinity
+//! (`credit2/choice.rs`).
 //!
-//! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's `credit2_runqueue=all`, and
-//! therefore no balance between queues. Work-conserving without caps; no VCPU starves, because all others run out of credits. Shares are
-//! exact on one PCPU; on several, a reset takes away credits beyond half a millisecond from VCPUs that run elsewhere (0 to 2.5 % of a share).
+//! State: for each VCPU its credits; one queue for the host, whatever its size, as with Xen's
+//! `credit2_runqueue=all`, and therefore no balance between queues. Work-conserving without caps; no VCPU
+//! starves, because all others run out of credits. Shares are exact on one PCPU; on several, a reset takes
+//! away credits beyond half a millisecond from VCPUs that run elsewhere (0 to 2.5 % of a share).
 //!
 //! Cost: a reset goes over all VCPUs. There is at most one for every 10 ms that the heaviest domain runs.
 
@@ -39,7 +43,8 @@ const INITIAL: i64 = 10 * MILLISECOND as i64;
 const CARRIED: i64 = MILLISECOND as i64 / 2;
 /// The shortest slice.
 const LEAST_SLICE_NS: u64 = MILLISECOND / 2;
-/// How long before the end of its rate limit a running VCPU may be preempted (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
+/// How long before the end of its rate limit a running VCPU may be preempted
+/// (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
 const TOLERANCE_NS: u64 = 50 * MICROSECOND;
 
 /// Most credits first.
@@ -52,7 +57,8 @@ struct Vcpu {
     affinity: Affinity,
     awake: bool,
     credit: i64,
-    /// What it may still run before it has to ask its domain for more, and how far it has run beyond that; none without a cap.
+    /// What it may still run before it has to ask its domain for more, and how far it has run beyond that;
+    /// none without a cap.
     budget_ns: Option<i64>,
     /// It waits for its domain's budget.
     parked: bool,
@@ -85,9 +91,10 @@ pub struct Credit2 {
 }
 
 impl Credit2 {
-    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the heaviest domain, a VCPU
-    /// must have to run elsewhere than it did; `ratelimit` (none): how long a VCPU runs before it can be preempted, unless it
-    /// yields; and `most_slice` (2 ms): the longest slice. Since Xen 4.8 the last two are 1 ms and 10 ms. `cap_period` (10 ms): how often the
+    /// For `host`, with the settings `migrate_resist` (500 us): how many more credits, in time of the
+    /// heaviest domain, a VCPU must have to run elsewhere than it did; `ratelimit` (none): how long a
+    /// VCPU runs before it can be preempted, unless it yields; and `most_slice` (2 ms): the longest
+    /// slice. Since Xen 4.8 the last two are 1 ms and 10 ms. `cap_period` (10 ms): how often the
     /// budgets of capped domains are filled up (`credit2_cap_period_ms`).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let resistance = settings.nanos("migrate_resist", 500 * MICROSECOND, 0, 1_000 * MILLISECOND)?;
@@ -190,7 +197,8 @@ impl Credit2 {
         }
     }
 
-    /// The most that the cap of a domain with so many VCPUs can be, in percent of a PCPU (`csched2_dom_cntl`).
+    /// The most that the cap of a domain with so many VCPUs can be, in percent of a PCPU
+    /// (`csched2_dom_cntl`).
     fn most_cap(vcpus: usize) -> u64 {
         100 * vcpus as u64
     }

@@ -1,6 +1,8 @@
-//! What is due for VCPUs at later times, such as a replenishment of budget, with one timer of the host for all of them.
+//! What is due for VCPUs at later times, such as a replenishment of budget, with one timer of the host for
+//! all of them.
 //!
-//! Invariants: a VCPU has at most one entry for each instant; entries come out by time, and at one instant by VCPU.
+//! Invariants: a VCPU has at most one entry for each instant; entries come out by time, and at one instant by
+//! VCPU.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! The queues of a host for policies that run the least key first: the VCPUs that wait, in order, and the VCPU that runs on each
-//! PCPU, with its standing.
+//! The queues of a host for policies that run the least key first: the VCPUs that wait, in order, and the
+//! VCPU that runs on each PCPU, with its standing.
 //!
-//! Invariants: a VCPU waits or runs, never both; a PCPU that may be asked is in `idle` or in `busy`; one that has been asked
-//! to decide is in neither until it has decided, so that two VCPUs that wake together ask two PCPUs. Every operation takes at
-//! most logarithmic time in the number of VCPUs.
+//! Invariants: a VCPU waits or runs, never both; a PCPU that may be asked is in `idle` or in `busy`; one that
+//! has been asked to decide is in neither until it has decided, so that two VCPUs that wake together ask two
+//! PCPUs. Every operation takes at most logarithmic time in the number of VCPUs.
 
 use std::collections::BTreeSet;
 
@@ -134,7 +134,8 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// Among PCPUs that can take a VCPU that waits at `place` and have not been asked, the one that runs the greatest standing.
+    /// Among PCPUs that can take a VCPU that waits at `place` and have not been asked, the one that runs the
+    /// greatest standing.
     pub(crate) fn greatest_for(&self, place: Place) -> Option<(K, PcpuId)> {
         match place {
             Place::Anywhere | Place::Near(_) => self.busy.last().copied(),
@@ -146,8 +147,8 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// A VCPU waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest standing if
-    /// that is greater than `key`.
+    /// A VCPU waits at `place` with `key`: asks an idle PCPU, or else the one whose VCPU has the greatest
+    /// standing if that is greater than `key`.
     pub(crate) fn offer(&mut self, key: K, place: Place, orders: &mut Orders) {
         let greatest = |queues: &Self| {
             let (standing, pcpu) = queues.greatest_for(place)?;

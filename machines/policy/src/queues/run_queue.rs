@@ -1,7 +1,8 @@
 //! The run queue of all policies: VCPUs in the order of a key, the least first.
 //!
-//! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which the caller must give to remove it;
-//! equal keys are in the order of the VCPUs' numbers. Every operation takes logarithmic time in the length.
+//! Invariants: a VCPU is in a queue once, under the key that it was inserted with, which the caller must give
+//! to remove it; equal keys are in the order of the VCPUs' numbers. Every operation takes logarithmic time in
+//! the length.
 
 use std::collections::BTreeSet;
 

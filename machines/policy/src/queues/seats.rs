@@ -1,7 +1,7 @@
 //! Which VCPU runs on which PCPU, and which PCPUs idle.
 //!
-//! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to decide again
-//! since. So two VCPUs that wake at the same instant claim two PCPUs.
+//! Invariant: a PCPU is in the set of idle ones when its last pick found no VCPU and it has not been asked to
+//! decide again since. So two VCPUs that wake at the same instant claim two PCPUs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -41,8 +41,8 @@ impl Seats {
         };
     }
 
-    /// Asks an idle PCPU to decide again: `pin` if there is one, else `home`, else the next after it, in a circle. Returns whether
-    /// there was one.
+    /// Asks an idle PCPU to decide again: `pin` if there is one, else `home`, else the next after it, in a
+    /// circle. Returns whether there was one.
     pub(crate) fn ask_idle(&mut self, pin: Option<PcpuId>, home: PcpuId, orders: &mut Orders) -> bool {
         let found = match pin {
             Some(pin) => Some(pin),
@@ -52,7 +52,8 @@ impl Seats {
         self.ask_if_idle(found, orders)
     }
 
-    /// Asks an idle PCPU that a VCPU prefers: `home`, or the next after it, in a circle. Returns whether there was one.
+    /// Asks an idle PCPU that a VCPU prefers: `home`, or the next after it, in a circle. Returns whether
+    /// there was one.
     pub(crate) fn ask_idle_preferred(
         &mut self,
         affinity: &Affinity,
@@ -67,8 +68,8 @@ impl Seats {
         self.ask_if_idle(found, orders)
     }
 
-    /// Asks a PCPU to decide again if it idles. It idles no longer for those that look after this, so that two VCPUs that wake at
-    /// the same instant ask two PCPUs.
+    /// Asks a PCPU to decide again if it idles. It idles no longer for those that look after this, so that
+    /// two VCPUs that wake at the same instant ask two PCPUs.
     fn ask_if_idle(&mut self, found: Option<PcpuId>, orders: &mut Orders) -> bool {
         let asked = found.filter(|pcpu| self.idle.remove(pcpu));
         if let Some(pcpu) = asked {
@@ -82,9 +83,9 @@ impl Seats {
         self.idle.iter().any(|pcpu| affinity.prefers(*pcpu))
     }
 
-    /// Among the PCPUs that a VCPU with this pin may use, the one that runs the greatest key, with that key. Of equals it is the
-    /// one with the least number, so that the answer does not depend on the order of the search. A PCPU without a key is
-    /// passed over.
+    /// Among the PCPUs that a VCPU with this pin may use, the one that runs the greatest key, with that key.
+    /// Of equals it is the one with the least number, so that the answer does not depend on the order of
+    /// the search. A PCPU without a key is passed over.
     pub(crate) fn greatest<K: Ord>(
         &self,
         pin: Option<PcpuId>,

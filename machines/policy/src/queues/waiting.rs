@@ -1,9 +1,10 @@
-//! The VCPUs that wait on a host: one run queue of those that may run anywhere, and a queue for each PCPU of those that may run
-//! only there or prefer it.
+//! The VCPUs that wait on a host: one run queue of those that may run anywhere, and a queue for each PCPU of
+//! those that may run only there or prefer it.
 //!
 //! Equal keys are served first come, first served, except that those put back come first.
 //!
-//! Invariants: a VCPU waits once; it is in the queues that its [`Place`] names, under the key and arrival noted for it.
+//! Invariants: a VCPU waits once; it is in the queues that its [`Place`] names, under the key and arrival
+//! noted for it.
 
 use super::RunQueue;
 use crate::per_id::PerVcpu;

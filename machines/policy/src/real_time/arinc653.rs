@@ -1,13 +1,14 @@
-//! The ARINC 653 scheduler (VanderLeest, 2010; co-scheduling thesis, section 3.1.5.2): time is cut into *major frames*, and in
-//! each of them every domain has its window, at the same offset and of the same length.
+//! The ARINC 653 scheduler (VanderLeest, 2010; co-scheduling thesis, section 3.1.5.2): time is cut into
+//! *major frames*, and in each of them every domain has its window, at the same offset and of the same
+//! length.
 //!
-//! In its window a domain has the host to itself: each of its VCPUs has a PCPU of its own, its pin or else the next one that is
-//! free. (Xen's scheduler supports one PCPU; here the same frame holds on all.) A VCPU that sleeps
-//! leaves its PCPU idle, and so does time outside of all windows: deliberately not work-conserving. No domain with a
-//! window starves; a domain without one never runs.
+//! In its window a domain has the host to itself: each of its VCPUs has a PCPU of its own, its pin or else
+//! the next one that is free. (Xen's scheduler supports one PCPU; here the same frame holds on all.) A VCPU
+//! that sleeps leaves its PCPU idle, and so does time outside of all windows: deliberately not
+//! work-conserving. No domain with a window starves; a domain without one never runs.
 //!
-//! State: the windows in the order of their offsets, and the running VCPUs. A timer goes off when a window begins; the slices
-//! in a window end with it.
+//! State: the windows in the order of their offsets, and the running VCPUs. A timer goes off when a window
+//! begins; the slices in a window end with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -238,7 +239,8 @@ impl Policy for Arinc653 {
         self.set_timer(now_ns, orders);
     }
 
-    /// The VCPU of the domain that had that PCPU changes places with this one, unless it is pinned: then nothing changes.
+    /// The VCPU of the domain that had that PCPU changes places with this one, unless it is pinned: then
+    /// nothing changes.
     fn migrate(&mut self, _now_ns: u64, id: VcpuId, pcpu: PcpuId, pin: bool, orders: &mut Orders) {
         let vcpu = &mut self.vcpus[id];
         let (dom, left) = (vcpu.dom, vcpu.pcpu);

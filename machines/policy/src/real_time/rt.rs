@@ -1,16 +1,17 @@
-//! The four servers of RT-Xen (Xi et al., 2011; co-scheduling thesis, section 2.2.2.2): fixed priorities, with a budget of CPU
-//! time for every server in every period.
+//! The four servers of RT-Xen (Xi et al., 2011; co-scheduling thesis, section 2.2.2.2): fixed priorities,
+//! with a budget of CPU time for every server in every period.
 //!
-//! A server runs while it has something to do and some budget left, and no server of higher priority wants its PCPU. RT-Xen keeps
-//! three queues: RunQ (budget and work, by priority), RdyQ (budget and no work) and RepQ (what is to be replenished, and when).
-//! Here RunQ is a queue for the whole host, RepQ a map by time with one timer, and servers in neither are in RdyQ. The kinds of
-//! server differ in what becomes of the budget of a server without work, and in when budget is replenished: [`Deferrable`],
-//! [`Periodic`], [`Polling`], [`Sporadic`], each in a file of its own.
+//! A server runs while it has something to do and some budget left, and no server of higher priority wants
+//! its PCPU. RT-Xen keeps three queues: RunQ (budget and work, by priority), RdyQ (budget and no work) and
+//! RepQ (what is to be replenished, and when). Here RunQ is a queue for the whole host, RepQ a map by time
+//! with one timer, and servers in neither are in RdyQ. The kinds of server differ in what becomes of the
+//! budget of a server without work, and in when budget is replenished: [`Deferrable`], [`Periodic`],
+//! [`Polling`], [`Sporadic`], each in a file of its own.
 //!
-//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, and a slice is what is left of the budget. Priorities hold over
-//! the whole host: a preempted server continues on a PCPU that runs a lower priority. Not work-conserving: no server runs without
-//! budget. The policy admits every server; as with RT-Xen, the analysis that chose the budgets must ensure that they can be met.
-//! Low priorities may starve.
+//! RT-Xen rounds budgets to a quantum of 1 ms; here they are exact, and a slice is what is left of the
+//! budget. Priorities hold over the whole host: a preempted server continues on a PCPU that runs a lower
+//! priority. Not work-conserving: no server runs without budget. The policy admits every server; as with
+//! RT-Xen, the analysis that chose the budgets must ensure that they can be met. Low priorities may starve.
 //!
 //! State: for each VCPU its budget, what is left, and since when it runs.
 
@@ -37,8 +38,9 @@ use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, S
 pub trait Rule: fmt::Debug + Send {
     /// The policy's name.
     const NAME: &'static str;
-    /// Whether the budget is replenished at the end of every period, the first of which begins when the domain comes; otherwise
-    /// the time of every stretch it runs is replenished one period after the stretch began.
+    /// Whether the budget is replenished at the end of every period, the first of which begins when the
+    /// domain comes; otherwise the time of every stretch it runs is replenished one period after the
+    /// stretch began.
     const HAS_PERIODS: bool = true;
     /// Whether a server without work takes its turn nevertheless.
     const IDLES_AWAY: bool = false;
@@ -72,7 +74,8 @@ pub struct RtServers<R> {
 }
 
 impl<R: Rule> RtServers<R> {
-    /// For `host`. It has no settings; domains have `priority` (1; the least goes first), `budget` (4 ms) and `period` (10 ms).
+    /// For `host`. It has no settings; domains have `priority` (1; the least goes first), `budget` (4 ms) and
+    /// `period` (10 ms).
     pub fn new(host: Host) -> Self {
         Self {
             servers: PerVcpu::default(),
@@ -114,7 +117,8 @@ impl<R: Rule> RtServers<R> {
         }
     }
 
-    /// Finds a PCPU for a waiting server: an idle one, or the one that runs the lowest priority, if that is lower than its own.
+    /// Finds a PCPU for a waiting server: an idle one, or the one that runs the lowest priority, if that is
+    /// lower than its own.
     fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
         let server = &mut self.servers[id];
         let (pin, home, priority) = (server.pin, server.home, server.terms.priority);

@@ -1,16 +1,19 @@
-//! Xen's real-time scheduler RTDS (`xen/common/sched/rt.c`, Xen 4.7 and later; after RT-Xen 2.0, Xi et al., 2014): global earliest
-//! deadline first, every VCPU a deferrable server.
+//! Xen's real-time scheduler RTDS (`xen/common/sched/rt.c`, Xen 4.7 and later; after RT-Xen 2.0, Xi et al.,
+//! 2014): global earliest deadline first, every VCPU a deferrable server.
 //!
-//! A VCPU has a *budget* of CPU time in every *period*; its deadline is the end of the period. It burns its budget while it runs and keeps
-//! it while it sleeps, until the period ends. When the budget is used up, the VCPU waits for its next period; with *extra time* it gets
-//! a full budget at once instead, one priority level lower (`burn_budget`). Of two VCPUs the one of the higher level comes first, then the one
-//! with the earlier deadline (`compare_unit_priority`). A VCPU that wakes, is replenished or is preempted goes to an idle PCPU,
-//! or else to the one that runs what comes last, if that comes after it (`runq_tickle`).
+//! A VCPU has a *budget* of CPU time in every *period*; its deadline is the end of the period. It burns its
+//! budget while it runs and keeps it while it sleeps, until the period ends. When the budget is used up, the
+//! VCPU waits for its next period; with *extra time* it gets a full budget at once instead, one priority
+//! level lower (`burn_budget`). Of two VCPUs the one of the higher level comes first, then the one
+//! with the earlier deadline (`compare_unit_priority`). A VCPU that wakes, is replenished or is preempted
+//! goes to an idle PCPU, or else to the one that runs what comes last, if that comes after it
+//! (`runq_tickle`).
 //!
-//! State: for each VCPU its deadline, level and what is left of its budget; one queue of those with budget, by level and deadline; a map of
-//! replenishments by time, with one timer (`repl_timer_handler`). Periods begin at multiples of their length since the host started, as
-//! in Xen. Work-conserving only with extra time. Every VCPU is admitted: with more than 100 % of the PCPUs reserved deadlines are missed,
-//! and nothing says so but the results.
+//! State: for each VCPU its deadline, level and what is left of its budget; one queue of those with budget,
+//! by level and deadline; a map of replenishments by time, with one timer (`repl_timer_handler`). Periods
+//! begin at multiples of their length since the host started, as in Xen. Work-conserving only with extra
+//! time. Every VCPU is admitted: with more than 100 % of the PCPUs reserved deadlines are missed, and nothing
+//! says so but the results.
 
 use std::collections::BTreeSet;
 
@@ -105,7 +108,8 @@ pub struct Rtds {
 }
 
 impl Rtds {
-    /// For `host`. It has no settings; domains have `period` (10 ms), `budget` (4 ms), which hold for each VCPU, and `extratime` (on).
+    /// For `host`. It has no settings; domains have `period` (10 ms), `budget` (4 ms), which hold for each
+    /// VCPU, and `extratime` (on).
     pub fn new(host: Host) -> Self {
         Self {
             vcpus: PerVcpu::default(),
@@ -121,7 +125,8 @@ impl Rtds {
         self.waiting.wait(id, vcpu.key(), Place::of(vcpu.pin));
     }
 
-    /// Finds a PCPU for a VCPU that waits: an idle one, the one it ran on first; or else the one that runs what comes last.
+    /// Finds a PCPU for a VCPU that waits: an idle one, the one it ran on first; or else the one that runs
+    /// what comes last.
     fn tickle(&mut self, id: VcpuId, orders: &mut Orders) {
         let (pin, home, key) = (self.vcpus[id].pin, self.vcpus[id].home, self.vcpus[id].key());
         if self.seats.ask_idle(pin, home, orders) {
@@ -139,8 +144,8 @@ impl Rtds {
         }
     }
 
-    /// Begins the periods that are due (`repl_timer_handler`). Every call of the host does so first, because a slice and a period may end
-    /// at the same instant, and then the period comes first.
+    /// Begins the periods that are due (`repl_timer_handler`). Every call of the host does so first, because
+    /// a slice and a period may end at the same instant, and then the period comes first.
     fn replenish(&mut self, now_ns: u64, orders: &mut Orders) {
         let mut begun = Vec::new();
         while let Some((_, id, ())) = self.replenishments.pop(now_ns) {

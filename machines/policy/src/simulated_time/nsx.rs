@@ -1,27 +1,32 @@
-//! NSX: a virtual clock on every VCPU, and the VCPU whose clock is furthest behind runs first (NSX paper, section III).
+//! NSX: a virtual clock on every VCPU, and the VCPU whose clock is furthest behind runs first (NSX paper,
+//! section III).
 //!
-//! State: a VCPU's LVT is `ref_time + nticks * tick`. At every tick, a PCPU charges its running VCPU a whole tick,
-//! however long it has run, and decides again; the slice is one tick. `dom_lvt` is the greatest LVT of a domain's
-//! VCPUs, `sys_lvt` the least `dom_lvt` of all guests and `sys_lvt_next` the greatest, all as of the `master_ticker`, which
-//! goes off every 10 ticks. The clocks of idle VCPUs stand still; three timers correct that:
+//! State: a VCPU's LVT is `ref_time + nticks * tick`. At every tick, a PCPU charges its running VCPU a whole
+//! tick, however long it has run, and decides again; the slice is one tick. `dom_lvt` is the greatest LVT of
+//! a domain's VCPUs, `sys_lvt` the least `dom_lvt` of all guests and `sys_lvt_next` the greatest, all as of
+//! the `master_ticker`, which goes off every 10 ticks. The clocks of idle VCPUs stand still; three timers
+//! correct that:
 //!
-//! - `master_ticker`, every 10 ticks: also sets DOM0 to `sys_lvt`, down or up, so that it runs before all but VCPUs that lag
-//!   behind the system. Between two of them DOM0 is charged like the others, so the time it can take is bounded.
+//! - `master_ticker`, every 10 ticks: also sets DOM0 to `sys_lvt`, down or up, so that it runs before all but
+//!   VCPUs that lag behind the system. Between two of them DOM0 is charged like the others, so the time it
+//!   can take is bounded.
 //! - `master_lvt_ticker`, every `adjust` (a minute): raises all VCPUs of a domain to its `dom_lvt`.
-//! - `master_all_lvt_ticker`, every `adjust_all`: if a guest's `dom_lvt` lags by more than `max_diff_ticks` (10), raises all
-//!   guests' VCPUs to `sys_lvt_next`. The paper writes of the lag from `sys_lvt`; as that is the least, no guest lags behind it,
-//!   so the lag behind `sys_lvt_next` is used here. Its period is "some long time"; by default it is a minute,
-//!   the only long time for which the paper gives a number.
+//! - `master_all_lvt_ticker`, every `adjust_all`: if a guest's `dom_lvt` lags by more than `max_diff_ticks`
+//!   (10), raises all guests' VCPUs to `sys_lvt_next`. The paper writes of the lag from `sys_lvt`; as that is
+//!   the least, no guest lags behind it, so the lag behind `sys_lvt_next` is used here. Its period is "some
+//!   long time"; by default it is a minute, the only long time for which the paper gives a number.
 //!
 //! DOM0's slice is `dom0_ticks` ticks (the paper tries 1, 2 and 4). VCPUs of a new domain start at `sys_lvt`.
 //!
-//! There is a run queue per PCPU, ordered by LVT; a PCPU takes the least of all queues, its own first among equals. LVTs are
-//! whole ticks, so equal ones are common, and the paper does not say which of them comes first. Here a VCPU that has used up its
-//! slice comes behind its equals; one that was interrupted within its slice, for example by DOM0, comes before them and finishes its
-//! tick first. A VCPU that wakes goes back to the queue of the PCPU where it ran last, and takes that PCPU if it idles or runs a
-//! greater LVT; if that PCPU is busy, an idle one is asked to steal, as in the credit scheduler, from whose code NSX derives. Ticks
-//! are at whole multiples of `tick` on all PCPUs that are not idle, as Xen resumes its tickers; with `stagger` they are spread
-//! evenly over a tick, like tickers that were started one after the other. Work-conserving.
+//! There is a run queue per PCPU, ordered by LVT; a PCPU takes the least of all queues, its own first among
+//! equals. LVTs are whole ticks, so equal ones are common, and the paper does not say which of them comes
+//! first. Here a VCPU that has used up its slice comes behind its equals; one that was interrupted within its
+//! slice, for example by DOM0, comes before them and finishes its tick first. A VCPU that wakes goes back to
+//! the queue of the PCPU where it ran last, and takes that PCPU if it idles or runs a greater LVT; if that
+//! PCPU is busy, an idle one is asked to steal, as in the credit scheduler, from whose code NSX derives.
+//! Ticks are at whole multiples of `tick` on all PCPUs that are not idle, as Xen resumes its tickers; with
+//! `stagger` they are spread evenly over a tick, like tickers that were started one after the other.
+//! Work-conserving.
 
 use std::collections::BTreeMap;
 
@@ -99,8 +104,8 @@ impl Vcpu {
 }
 
 impl Nsx {
-    /// For `host`, with the settings `tick` (30 us to 30 ms, 100 us by default), `dom0_ticks` (1), `adjust` and
-    /// `adjust_all` (a minute), `max_diff_ticks` (10), and `stagger` (off).
+    /// For `host`, with the settings `tick` (30 us to 30 ms, 100 us by default), `dom0_ticks` (1), `adjust`
+    /// and `adjust_all` (a minute), `max_diff_ticks` (10), and `stagger` (off).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let tick_ns = settings.nanos("tick", 100 * MICROSECOND, 30 * MICROSECOND, 30 * MILLISECOND)?;
         let dom0_ticks = settings.count("dom0_ticks", 1, 1, 100)?;

@@ -1,37 +1,45 @@
-//! NSX+: exact virtual clocks, and no context switch that the order of simulated time does not require. Paceline's own policy,
-//! derived from NSX (NSX paper).
+//! NSX+: exact virtual clocks, and no context switch that the order of simulated time does not require.
+//! Paceline's own policy, derived from NSX (NSX paper).
 //!
-//! NSX charges a whole tick to the VCPU that runs when the tick ends, switches at nearly every tick, lets a VCPU that was idle for
-//! long run alone until it has caught up, and corrects that only a minute later. A small tick then costs accuracy and run time.
-//! Here a tick is not the time that every VCPU runs, but the amount by which clocks may differ. Half a tick is a *lead*:
+//! NSX charges a whole tick to the VCPU that runs when the tick ends, switches at nearly every tick, lets a
+//! VCPU that was idle for long run alone until it has caught up, and corrects that only a minute later. A
+//! small tick then costs accuracy and run time. Here a tick is not the time that every VCPU runs, but the
+//! amount by which clocks may differ. Half a tick is a *lead*:
 //!
-//! - A VCPU's LVT is the time it has run, to the nanosecond, plus the time it has leapt over. Simulated time (`sys_lvt`) is the least
-//!   LVT of all guests' VCPUs that are awake, at every moment.
-//! - A running VCPU continues until it is a lead ahead of the least that waits; its slice ends exactly then, and never if
-//!   none waits. Two VCPUs on a PCPU take turns of a tick.
-//! - A VCPU that wakes leaps to simulated time if it is behind: idle time needs no timers and no adjustment. It preempts the
-//!   running VCPU only if it is a lead behind that one.
-//! - A VCPU with a message is *early*: it is ordered a lead before its LVT. It stays early while it runs, even after it has taken
-//!   the message: it has something to do, unlike those that poll beside it, and a VCPU that has just sent one message is not
-//!   interrupted by the receiver's reply before it can send the next.
-//! - A VCPU that has just sent goes on, if its turn ends, for up to 50 us or a lead after that, whichever is shorter: it may be between
-//!   two messages, and if it gave way there, what it sends second would come after the replies to what it sent first. How far
-//!   ahead this lets it run is bounded by as much.
-//! - A VCPU that yields leaps to the least that waits, and goes behind it: it has nothing to do before that time.
-//! - A VCPU that gives way to DOM0 within its turn is early as well: it may be the sender, between two messages.
-//! - DOM0 is always early, and its clock runs `dom0_ticks` times slower, so that it can carry all pending messages before it gives
-//!   way. Its LVT is kept between simulated time and a tick after that: it neither saves up time nor falls behind.
-//! - For DOM0 and a VCPU that gets a message, the VCPU that has run longest is the one to preempt, if it is a lead ahead, and not
-//!   the one furthest ahead: within a tick any order is allowed, and the VCPU that began to run last may be the sender.
+//! - A VCPU's LVT is the time it has run, to the nanosecond, plus the time it has leapt over. Simulated time
+//!   (`sys_lvt`) is the least LVT of all guests' VCPUs that are awake, at every moment.
+//! - A running VCPU continues until it is a lead ahead of the least that waits; its slice ends exactly then,
+//!   and never if none waits. Two VCPUs on a PCPU take turns of a tick.
+//! - A VCPU that wakes leaps to simulated time if it is behind: idle time needs no timers and no adjustment.
+//!   It preempts the running VCPU only if it is a lead behind that one.
+//! - A VCPU with a message is *early*: it is ordered a lead before its LVT. It stays early while it runs,
+//!   even after it has taken the message: it has something to do, unlike those that poll beside it, and a
+//!   VCPU that has just sent one message is not interrupted by the receiver's reply before it can send the
+//!   next.
+//! - A VCPU that has just sent goes on, if its turn ends, for up to 50 us or a lead after that, whichever is
+//!   shorter: it may be between two messages, and if it gave way there, what it sends second would come after
+//!   the replies to what it sent first. How far ahead this lets it run is bounded by as much.
+//! - A VCPU that yields leaps to the least that waits, and goes behind it: it has nothing to do before that
+//!   time.
+//! - A VCPU that gives way to DOM0 within its turn is early as well: it may be the sender, between two
+//!   messages.
+//! - DOM0 is always early, and its clock runs `dom0_ticks` times slower, so that it can carry all pending
+//!   messages before it gives way. Its LVT is kept between simulated time and a tick after that: it neither
+//!   saves up time nor falls behind.
+//! - For DOM0 and a VCPU that gets a message, the VCPU that has run longest is the one to preempt, if it is a
+//!   lead ahead, and not the one furthest ahead: within a tick any order is allowed, and the VCPU that began
+//!   to run last may be the sender.
 //!
-//! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a tick and a half if it
-//! was early when it was picked: the lead that it is granted, and the lead that is required to interrupt it for a VCPU that comes
-//! later. One that has just sent may be half a tick more ahead, or 50 us. If no VCPU is pinned, none starves: a VCPU waits for at
-//! most two ticks of each other that is awake, half a tick more if that one has messages or gives way to DOM0 all the time, as much
+//! Guarantees. A running VCPU is never more than a tick ahead of a guest that waits and may run there, or a
+//! tick and a half if it was early when it was picked: the lead that it is granted, and the lead that is
+//! required to interrupt it for a VCPU that comes later. One that has just sent may be half a tick more
+//! ahead, or 50 us. If no VCPU is pinned, none starves: a VCPU waits for at most two ticks of each other that
+//! is awake, half a tick more if that one has messages or gives way to DOM0 all the time, as much
 //! or 50 us more if it sends all the time, and `dom0_ticks` times two ticks of each VCPU of DOM0.
 //! Work-conserving. A new VCPU starts at simulated time.
 //!
-//! State: the clocks of all VCPUs; one run queue ordered by LVT; for each PCPU the LVT that its VCPU may reach before it decides again.
+//! State: the clocks of all VCPUs; one run queue ordered by LVT; for each PCPU the LVT that its VCPU may
+//! reach before it decides again.
 
 mod clocks;
 mod sending;
@@ -65,7 +73,8 @@ pub struct NsxPlus {
     vcpus: PerVcpu<Vcpu>,
     pcpus: Vec<Pcpu>,
     doms: PerDomain<Dom>,
-    /// The PCPUs that run guests and have not been asked to decide, by the LVT that their VCPU may reach before they decide.
+    /// The PCPUs that run guests and have not been asked to decide, by the LVT that their VCPU may reach
+    /// before they decide.
     limits: BTreeSet<(i64, PcpuId)>,
     /// The same PCPUs, by when their VCPU began to run.
     since: BTreeSet<(u64, PcpuId)>,
@@ -154,8 +163,8 @@ impl NsxPlus {
         self.queues.ask(pcpu, orders);
     }
 
-    /// `id` waits: asks an idle PCPU, or one that runs a VCPU a lead ahead of it; also asks every PCPU whose VCPU could otherwise
-    /// get more than two leads ahead.
+    /// `id` waits: asks an idle PCPU, or one that runs a VCPU a lead ahead of it; also asks every PCPU whose
+    /// VCPU could otherwise get more than two leads ahead.
     fn offer(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let (key_ns, place) = (self.key(id), self.place(id));
         if let Some(pcpu) = self.queues.idle_for(place) {
@@ -190,8 +199,9 @@ impl NsxPlus {
         }
     }
 
-    /// For how long `id`, which runs on `pcpu` or will, may go on before `least`: until it is a lead ahead, and if it has just
-    /// sent and is that already, until it has had the time to send again. Negative or zero if it has to give way.
+    /// For how long `id`, which runs on `pcpu` or will, may go on before `least`: until it is a lead ahead,
+    /// and if it has just sent and is that already, until it has had the time to send again. Negative or
+    /// zero if it has to give way.
     fn ahead_ns(&self, now_ns: u64, id: VcpuId, pcpu: PcpuId, (least_ns, _): (i64, VcpuId)) -> i64 {
         let ahead_ns = least_ns + self.lead_ns - self.key(id);
         if ahead_ns > 0 || self.vcpus[id].privileged {

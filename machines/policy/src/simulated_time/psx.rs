@@ -1,24 +1,26 @@
 //! PSX: the VCPU with the least simulation time runs first (PSX paper, sections 2 and 3).
 //!
-//! State: a `sim_time` per VCPU, by which the run queues are ordered; the least over all run queues runs next, first come
-//! first served among equals. VCPUs of DOM0 always have 0. In normal mode those of guests have 1, which is round robin with
-//! a slice of one tick. Simulation mode begins when the scheduler services a guest whose page has the switch set, and ends
-//! when all have unset it. In this mode `sim_time` is the value on the guest's page when the scheduler last read it.
+//! State: a `sim_time` per VCPU, by which the run queues are ordered; the least over all run queues runs
+//! next, first come first served among equals. VCPUs of DOM0 always have 0. In normal mode those of guests
+//! have 1, which is round robin with a slice of one tick. Simulation mode begins when the scheduler services
+//! a guest whose page has the switch set, and ends when all have unset it. In this mode `sim_time` is the
+//! value on the guest's page when the scheduler last read it.
 //!
-//! Reading (section 3.2): the page of the VCPU that runs is read at the tick of its PCPU. If the value is that of the
-//! previous read, there was no progress: `sim_time` is `max_time` until the next read, so that others run first, which may have to
-//! answer in a GVT computation. `prior_sim_time` is not changed, so the next read always restores the value. VCPUs at
-//! `max_time` wait in the order of arrival: N federates that only poll are served in turn.
-//! The paper does not say clearly whether pages are also read between ticks, when a VCPU that has run is put back into a
-//! queue: with `reads = "enqueue"` they are, with `"tick"` (the default) they are not. Nor does it say for how long `max_time` is
-//! temporary while others make progress: with `rereads` = N the page of a VCPU that does not run is read again N ticks after it
-//! came to `max_time`; with 0 (the default) not before it runs. If N ticks are not enough for all others to run meanwhile, those
-//! that only poll can keep the others from a GVT computation for ever. `Pick::examined` counts the pages that were read, for the
-//! switch or the time, since the last decision on any PCPU.
+//! Reading (section 3.2): the page of the VCPU that runs is read at the tick of its PCPU. If the value is
+//! that of the previous read, there was no progress: `sim_time` is `max_time` until the next read, so that
+//! others run first, which may have to answer in a GVT computation. `prior_sim_time` is not changed, so the
+//! next read always restores the value. VCPUs at `max_time` wait in the order of arrival: N federates that
+//! only poll are served in turn. The paper does not say clearly whether pages are also read between ticks,
+//! when a VCPU that has run is put back into a queue: with `reads = "enqueue"` they are, with `"tick"` (the
+//! default) they are not. Nor does it say for how long `max_time` is temporary while others make progress:
+//! with `rereads` = N the page of a VCPU that does not run is read again N ticks after it came to `max_time`;
+//! with 0 (the default) not before it runs. If N ticks are not enough for all others to run meanwhile, those
+//! that only poll can keep the others from a GVT computation for ever. `Pick::examined` counts the pages that
+//! were read, for the switch or the time, since the last decision on any PCPU.
 //!
-//! Ticks are at whole multiples of `tick`, on all PCPUs that are not idle, as Xen resumes its tickers. A VCPU that wakes takes
-//! an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less. Work-conserving. A guest whose page
-//! lies, or DOM0, can starve others.
+//! Ticks are at whole multiples of `tick`, on all PCPUs that are not idle, as Xen resumes its tickers. A VCPU
+//! that wakes takes an idle PCPU, or else that of the VCPU with the greatest `sim_time` if its own is less.
+//! Work-conserving. A guest whose page lies, or DOM0, can starve others.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +110,8 @@ impl Vcpu {
     fn read(&mut self) {
         // However low a guest's LVT, DOM0 stays below it.
         let lvt = self.page.lvt.max(NORMAL_TIME);
-        // An LVT that is the same as before means a guest that waits: it goes behind all others until it is read again.
+        // An LVT that is the same as before means a guest that waits: it goes behind all others until it is
+        // read again.
         self.flipped = !self.flipped && lvt == self.prior_sim_time;
         if self.flipped {
             self.sim_time = MAX_TIME;
@@ -127,7 +130,8 @@ impl Vcpu {
 }
 
 impl Psx {
-    /// For `host`, with the settings `tick` (300 us), `reads` (`"tick"` or `"enqueue"`) and `rereads` (0, a number of ticks).
+    /// For `host`, with the settings `tick` (300 us), `reads` (`"tick"` or `"enqueue"`) and `rereads` (0, a
+    /// number of ticks).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let tick_ns = settings.nanos("tick", 300 * MICROSECOND, 10 * MICROSECOND, 100 * MILLISECOND)?;
         let reads = settings.choice("reads", &[("tick", Reads::Tick), ("enqueue", Reads::Enqueue)])?;

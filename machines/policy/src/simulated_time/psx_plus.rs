@@ -1,34 +1,39 @@
-//! PSX+: the least LVT runs first, a VCPU is demoted only on evidence that it waits, and no VCPU starves. Paceline's own policy,
-//! derived from PSX (PSX paper).
+//! PSX+: the least LVT runs first, a VCPU is demoted only on evidence that it waits, and no VCPU starves.
+//! Paceline's own policy, derived from PSX (PSX paper).
 //!
-//! PSX takes every tick without a new LVT for waiting: a federate within a long event is put last, and a polling one is first
-//! every other time; and a VCPU that always reports the least LVT gets all the time. Here VCPUs run by classes:
+//! PSX takes every tick without a new LVT for waiting: a federate within a long event is put last, and a
+//! polling one is first every other time; and a VCPU that always reports the least LVT gets all the time.
+//! Here VCPUs run by classes:
 //!
-//! 0. *due*: VCPUs that would otherwise not get their minimum share of the period (`shares` has the rule and the proof);
+//! 0. *due*: VCPUs that would otherwise not get their minimum share of the period (`shares` has the rule and
+//!    the proof);
 //! 1. the VCPUs of DOM0, which carries all messages, in turn;
 //! 2. *federates* - VCPUs of guests that simulate and are not known to wait - by LVT, the least first.
-//!    Between two reports the LVT is estimated from the CPU time since the last report and from how fast the LVT rose before:
-//!    a federate that reports only at the end of a window would seem to stand still, and by the reports alone the same few
-//!    would always give way. A new VCPU counts as a federate with LVT 0 until it says whether it simulates, or has used a
-//!    period of CPU time;
+//!    Between two reports the LVT is estimated from the CPU time since the last report and from how fast the
+//!    LVT rose before: a federate that reports only at the end of a window would seem to stand still, and by
+//!    the reports alone the same few would always give way. A new VCPU counts as a federate with LVT 0 until
+//!    it says whether it simulates, or has used a period of CPU time;
 //! 3. all others in turn, the least recently run first: federates that wait, and guests that do not simulate.
 //!
-//! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it has nothing to do,
-//! or has run for `patience` without a new highest LVT (counted anew after it had nothing to do, and in a new simulation); DOM0 is
-//! known to wait when it does one of the first two. A VCPU that has unset the flag in this simulation is trusted to set it when it
-//! waits, and has at least a whole period of patience, because LVTs are reported seldom. A waiting VCPU returns to its class and its
-//! LVT as soon as it makes progress, wakes, unsets the flag, or gets a message (its domain's pending count rises). It then preempts
-//! like a VCPU that wakes: it takes an idle PCPU, or else the one that runs the last in the order above, if it comes before that. So
-//! each hop of a reduction costs a decision, not a slice. The host passes on LVTs when guests report them; no pages are read.
+//! A federate is known to wait when it yields with no message pending, sets its waiting flag, reports that it
+//! has nothing to do, or has run for `patience` without a new highest LVT (counted anew after it had nothing
+//! to do, and in a new simulation); DOM0 is known to wait when it does one of the first two. A VCPU that has
+//! unset the flag in this simulation is trusted to set it when it waits, and has at least a whole period of
+//! patience, because LVTs are reported seldom. A waiting VCPU returns to its class and its LVT as soon as it
+//! makes progress, wakes, unsets the flag, or gets a message (its domain's pending count rises). It then
+//! preempts like a VCPU that wakes: it takes an idle PCPU, or else the one that runs the last in the order
+//! above, if it comes before that. So each hop of a reduction costs a decision, not a slice. The host passes
+//! on LVTs when guests report them; no pages are read.
 //!
-//! Promises, whatever guests report and DOM0 does: a VCPU that is awake all through a period gets at least `share_percent`
-//! of its fair share of it. The fair share is the number of PCPUs divided by the number of VCPUs that are awake when the period
-//! begins, or one PCPU divided by the number pinned to the PCPU where most are pinned, whichever is less. So no VCPU that is awake
-//! waits for longer than two periods. A guest that reports false LVTs, or none, can take no more than what these shares leave. At
-//! every decision the first of the order above is picked. Work-conserving.
+//! Promises, whatever guests report and DOM0 does: a VCPU that is awake all through a period gets at least
+//! `share_percent` of its fair share of it. The fair share is the number of PCPUs divided by the number of
+//! VCPUs that are awake when the period begins, or one PCPU divided by the number pinned to the PCPU where
+//! most are pinned, whichever is less. So no VCPU that is awake waits for longer than two periods. A guest
+//! that reports false LVTs, or none, can take no more than what these shares leave. At every decision the
+//! first of the order above is picked. Work-conserving.
 //!
-//! State: an account per VCPU, LVT and evidence; one ordered run queue. A decision takes logarithmic time in the
-//! number of VCPUs; twice per period all of them are visited.
+//! State: an account per VCPU, LVT and evidence; one ordered run queue. A decision takes logarithmic time in
+//! the number of VCPUs; twice per period all of them are visited.
 
 mod shares;
 mod vcpu;
@@ -70,7 +75,8 @@ struct Pcpu {
 }
 
 impl PsxPlus {
-    /// For `host`, with the settings `tick` (300 us), `patience` (300 us), `period` (30 ms) and `share_percent` (5).
+    /// For `host`, with the settings `tick` (300 us), `patience` (300 us), `period` (30 ms) and
+    /// `share_percent` (5).
     pub fn from_settings(settings: &mut Settings, host: Host) -> Result<Self, PolicyError> {
         let tick_ns = settings.nanos("tick", 300 * MICROSECOND, 10 * MICROSECOND, 100 * MILLISECOND)?;
         let patience_ns = settings.nanos("patience", 300 * MICROSECOND, MICROSECOND, 1_000 * MILLISECOND)?;

@@ -1,4 +1,5 @@
-//! Soft affinity under credit and credit2: where VCPUs go that prefer some PCPUs, and that nothing idles for it.
+//! Soft affinity under credit and credit2: where VCPUs go that prefer some PCPUs, and that nothing idles for
+//! it.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -84,7 +85,8 @@ fn a_preference_can_change_and_what_is_none_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A preference never leaves a PCPU idle for which a VCPU waits, and never overrides a pin (the laboratory checks that).
+    /// A preference never leaves a PCPU idle for which a VCPU waits, and never overrides a pin (the
+    /// laboratory checks that).
     #[test]
     fn a_preference_wastes_nothing(
         vcpus in prop::collection::vec((1u64..9, 0u64..9, 0u32..3, proptest::option::weighted(0.2, 0u32..3)), 1..9),

@@ -1,4 +1,5 @@
-//! The ARINC 653 scheduler: schedules computed by hand, and its property that every domain has exactly its window in every frame.
+//! The ARINC 653 scheduler: schedules computed by hand, and its property that every domain has exactly its
+//! window in every frame.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -14,8 +15,9 @@ fn hogs(count: usize) -> Vec<(Vec<Act>, Option<u32>)> {
 
 #[test]
 fn everybody_in_its_window() {
-    // Frames of 10 ms: VCPU 0 from 0 to 4, VCPU 1 from 6 to 9, computing 2 ms and then sleeping 5: it begins at 6, sleeps from 8
-    // to 13, begins at 16, and so on. The PCPU idles from 4 to 6, from 9 to 10, and while VCPU 1 sleeps.
+    // Frames of 10 ms: VCPU 0 from 0 to 4, VCPU 1 from 6 to 9, computing 2 ms and then sleeping 5: it begins
+    // at 6, sleeps from 8 to 13, begins at 16, and so on. The PCPU idles from 4 to 6, from 9 to 10, and
+    // while VCPU 1 sleeps.
     let mut lab = Lab::new("arinc653", Settings::default(), 1);
     lab.hog(window(0, 4 * MS));
     let script = vec![Act::Compute(2 * MS), Act::Sleep(5 * MS)];

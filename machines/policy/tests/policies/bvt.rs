@@ -1,4 +1,5 @@
-//! Borrowed virtual time: schedules computed by hand, and its properties: shares by weight, warps with limits, work conservation.
+//! Borrowed virtual time: schedules computed by hand, and its properties: shares by weight, warps with
+//! limits, work conservation.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
@@ -17,8 +18,9 @@ fn warp(warp_ns: u64, limit_ns: u64, unwarp_ns: u64) -> Settings {
 fn half_the_advance_is_twice_the_share() {
     // Virtual time in ms x advance; the allowance is 5 ms. Both begin with 0. VCPU 1 woke second, when VCPU 0
     // had run for no time; VCPU 0 then went to the end of the queue, behind it.
-    // 0 ms: VCPU 1 for 5 + (0 - 0) / 20. 5 ms: it has 100. VCPU 0 for 5 + 100 / 10 = 15. 20 ms: 150 to 100. VCPU 1 for
-    // 5 + 50 / 20 = 7.5. 27.5 ms: 150 to 250. VCPU 0 for 15. 42.5 ms: 300 to 250. VCPU 1 for 7.5. So 15 : 7.5 from here on.
+    // 0 ms: VCPU 1 for 5 + (0 - 0) / 20. 5 ms: it has 100. VCPU 0 for 5 + 100 / 10 = 15. 20 ms: 150 to 100.
+    // VCPU 1 for 5 + 50 / 20 = 7.5. 27.5 ms: 150 to 250. VCPU 0 for 15. 42.5 ms: 300 to 250. VCPU 1 for
+    // 7.5. So 15 : 7.5 from here on.
     let mut lab = Lab::new("bvt", Settings::default(), 1);
     lab.hog(advance(10));
     lab.hog(advance(20));
@@ -35,8 +37,9 @@ fn half_the_advance_is_twice_the_share() {
 
 #[test]
 fn a_warp_ends_at_its_limit() {
-    // 10 ms: VCPU 0 has 100; VCPU 1 wakes with SVT 100, warped by 20 ms x 10: EVT -100. It preempts, for at most the limit of 4 ms.
-    // 14 ms: it has 140, and its warp rests. VCPU 0 for 5 + (140 - 100) / 10 = 9. 23 ms: 190 to 140: VCPU 1 does its last 2.
+    // 10 ms: VCPU 0 has 100; VCPU 1 wakes with SVT 100, warped by 20 ms x 10: EVT -100. It preempts, for at
+    // most the limit of 4 ms. 14 ms: it has 140, and its warp rests. VCPU 0 for 5 + (140 - 100) / 10 = 9.
+    // 23 ms: 190 to 140: VCPU 1 does its last 2.
     let script = vec![Act::Sleep(10 * MS), Act::Compute(6 * MS)];
     let mut lab = Lab::new("bvt", Settings::default(), 1);
     lab.hog(advance(10));
@@ -54,7 +57,8 @@ fn a_warp_ends_at_its_limit() {
 
 #[test]
 fn a_warp_comes_back_after_its_rest() {
-    // As above until 14 ms; but 3 ms later, while it waits with 140, it is warped again: EVT -60 to VCPU 0's 130.
+    // As above until 14 ms; but 3 ms later, while it waits with 140, it is warped again: EVT -60 to VCPU 0's
+    // 130.
     let script = vec![Act::Sleep(10 * MS), Act::Compute(6 * MS)];
     let mut lab = Lab::new("bvt", Settings::default(), 1);
     lab.hog(advance(10));
@@ -150,7 +154,8 @@ proptest! {
 
     #[test]
     fn the_allowance_bounds_who_is_ahead(advances in prop::collection::vec(1u64..=20, 2..8), until in 1u64..1_000_000) {
-        // On one PCPU, the VCPU that runs is ahead of the least of the others by at most 5 ms of its own CPU time.
+        // On one PCPU, the VCPU that runs is ahead of the least of the others by at most 5 ms of its own CPU
+        // time.
         let mut lab = Lab::new("bvt", Settings::default(), 1);
         advances.iter().for_each(|own| { lab.hog(advance(*own)); });
         lab.run(until * US);

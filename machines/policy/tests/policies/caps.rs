@@ -1,4 +1,5 @@
-//! Caps of credit2: schedules computed by hand after Xen's `credit2.c`, and the property that a domain gets its cap and no more.
+//! Caps of credit2: schedules computed by hand after Xen's `credit2.c`, and the property that a domain gets
+//! its cap and no more.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PolicyError, Setting, Settings};
@@ -28,7 +29,8 @@ fn a_budget_in_every_period_and_a_pcpu_that_idles_after_it() {
 
 #[test]
 fn vcpus_share_the_budget_and_take_what_others_give_back() {
-    // 5 ms in 10 for two VCPUs, 2.5 ms at once. VCPU 0 sleeps after 1 ms and gives 1.5 back. VCPU 1 takes them at 2.5 ms, and has none at 4.
+    // 5 ms in 10 for two VCPUs, 2.5 ms at once. VCPU 0 sleeps after 1 ms and gives 1.5 back. VCPU 1 takes
+    // them at 2.5 ms, and has none at 4.
     let mut lab = Lab::new("credit2", Settings::default(), 2);
     let short = (vec![Act::Compute(MS), Act::Sleep(1_000 * MS)], None);
     lab.domain(false, &[short, hog()], false, cap(50)).expect("it is admitted");
@@ -74,7 +76,8 @@ fn caps_come_and_go_and_are_at_most_all_of_a_domains_vcpus() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// With a PCPU for every VCPU, a domain of hogs has exactly its cap over whole periods, but for half a millisecond a VCPU.
+    /// With a PCPU for every VCPU, a domain of hogs has exactly its cap over whole periods, but for half a
+    /// millisecond a VCPU.
     #[test]
     fn a_domain_of_hogs_gets_its_cap(domains in prop::collection::vec((1usize..=3, 1u64..=300), 1..4)) {
         let vcpus: usize = domains.iter().map(|(vcpus, _)| vcpus).sum();

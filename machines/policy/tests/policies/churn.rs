@@ -1,5 +1,5 @@
-//! Domains that come, go and change while others run, under every policy that reacts to messages or runs gangs: the
-//! laboratory checks each decision, and the same calls must give the same answers.
+//! Domains that come, go and change while others run, under every policy that reacts to messages or runs
+//! gangs: the laboratory checks each decision, and the same calls must give the same answers.
 
 use crate::lab::{Act, Lab, Stretch};
 use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};

@@ -1,4 +1,5 @@
-//! The credit scheduler: schedules computed by hand, and its properties: shares by weight, caps, work conservation, boost.
+//! The credit scheduler: schedules computed by hand, and its properties: shares by weight, caps, work
+//! conservation, boost.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{
@@ -16,8 +17,8 @@ fn key(lab: &Lab, vcpu: u32, name: &str) -> i64 {
     own.keys.iter().find(|(key, _)| *key == name).expect("it has such a key").1
 }
 
-/// What each of several hogs gets of `pcpus` PCPUs by its weight when none can use more than one: a hog that would get more
-/// gets one, and the others share the rest.
+/// What each of several hogs gets of `pcpus` PCPUs by its weight when none can use more than one: a hog that
+/// would get more gets one, and the others share the rest.
 fn fair(weights: &[u64], pcpus: u32) -> Vec<f64> {
     let mut share = vec![0.0; weights.len()];
     let mut left: Vec<usize> = (0..weights.len()).collect();
@@ -38,12 +39,12 @@ fn fair(weights: &[u64], pcpus: u32) -> Vec<f64> {
 
 #[test]
 fn three_ticks_each_and_credits_by_weight() {
-    // Weights 2 : 1 on one PCPU. Ticks charge 100 credits, an accounting hands out 300 to those who are active.
-    // 30 ms: VCPU 0 was charged 3 x 100; only its domain is active: +300 = 0, UNDER. Its slice ends; VCPU 1 is first.
-    // 60 ms: VCPU 1 was charged 300. Both are active, so VCPU 0 gets 200 and has 200, VCPU 1 gets 100 and has -200: OVER.
-    // 90 ms: VCPU 0 has 200 - 300 + 200 = 100, VCPU 1 has -100: still OVER. VCPU 0 goes on.
-    // 120 ms: VCPU 0 has 100 - 300 + 200 = 0, VCPU 1 has 0: both UNDER, and VCPU 1 has waited longer.
-    // 150 ms: VCPU 0 has 200, VCPU 1 has 0 - 300 + 100 = -200: as at 60 ms.
+    // Weights 2 : 1 on one PCPU. Ticks charge 100 credits, an accounting hands out 300 to those who are
+    // active. 30 ms: VCPU 0 was charged 3 x 100; only its domain is active: +300 = 0, UNDER. Its slice
+    // ends; VCPU 1 is first. 60 ms: VCPU 1 was charged 300. Both are active, so VCPU 0 gets 200 and has
+    // 200, VCPU 1 gets 100 and has -200: OVER. 90 ms: VCPU 0 has 200 - 300 + 200 = 100, VCPU 1 has -100:
+    // still OVER. VCPU 0 goes on. 120 ms: VCPU 0 has 100 - 300 + 200 = 0, VCPU 1 has 0: both UNDER, and
+    // VCPU 1 has waited longer. 150 ms: VCPU 0 has 200, VCPU 1 has 0 - 300 + 100 = -200: as at 60 ms.
     let mut lab = Lab::new("credit", Settings::default(), 1);
     lab.hog(domain(512, 0));
     lab.hog(domain(256, 0));
@@ -64,10 +65,11 @@ fn three_ticks_each_and_credits_by_weight() {
 
 #[test]
 fn what_one_domain_cannot_use_goes_to_the_others() {
-    // Weights 3 : 1 on two PCPUs, one VCPU each: 600 credits an accounting, of which VCPU 0 can use 300. VCPU 1 became active
-    // last and is the head of the list, so at 30 ms it only gets its 150 and has -150. VCPU 0 goes to the head.
-    // 60 ms: 600 and the debt of 150 are 750. VCPU 0 may have 300 + 3/4 x 150 = 412.5 of its 562.5. The 150 left over make
-    // 750 + 150 x 4 = 1350, of which VCPU 1 has a quarter: 337.5. It has -150 - 300 + 337.5 = -112.5.
+    // Weights 3 : 1 on two PCPUs, one VCPU each: 600 credits an accounting, of which VCPU 0 can use 300. VCPU
+    // 1 became active last and is the head of the list, so at 30 ms it only gets its 150 and has -150.
+    // VCPU 0 goes to the head. 60 ms: 600 and the debt of 150 are 750. VCPU 0 may have 300 + 3/4 x 150 =
+    // 412.5 of its 562.5. The 150 left over make 750 + 150 x 4 = 1350, of which VCPU 1 has a quarter:
+    // 337.5. It has -150 - 300 + 337.5 = -112.5.
     let mut lab = Lab::new("credit", Settings::default(), 2);
     lab.hog(domain(768, 0));
     lab.hog(domain(256, 0));
@@ -79,10 +81,11 @@ fn what_one_domain_cannot_use_goes_to_the_others() {
 
 #[test]
 fn who_wakes_is_boosted_until_a_tick_finds_it() {
-    // VCPU 1 wakes at 0 behind VCPU 0, both BOOST. The tick at 10 ms ends VCPU 0's boost, but there is no decision until 30 ms.
-    // VCPU 1 then computes 4 ms at a time, between ticks, and sleeps 9 ms: it wakes at 43 ms while VCPU 0 runs (UNDER; found
-    // by ticks) and goes first at once. It wakes again at 56 ms and computes until 60 ms, where the tick still finds it: at
-    // its next wake it has been charged 100 and is active, but got 300 / 2 at that accounting, and is UNDER: boosted again.
+    // VCPU 1 wakes at 0 behind VCPU 0, both BOOST. The tick at 10 ms ends VCPU 0's boost, but there is no
+    // decision until 30 ms. VCPU 1 then computes 4 ms at a time, between ticks, and sleeps 9 ms: it wakes
+    // at 43 ms while VCPU 0 runs (UNDER; found by ticks) and goes first at once. It wakes again at 56 ms
+    // and computes until 60 ms, where the tick still finds it: at its next wake it has been charged 100
+    // and is active, but got 300 / 2 at that accounting, and is UNDER: boosted again.
     let script = vec![Act::Compute(4 * MS), Act::Sleep(9 * MS)];
     let mut lab = Lab::new("credit", Settings::default(), 1);
     lab.hog(Settings::default());
@@ -120,7 +123,8 @@ fn without_boost_who_wakes_waits_for_the_end_of_the_slice() {
 
 #[test]
 fn sampling_charges_a_whole_tick_and_exact_accounting_the_time_run() {
-    // VCPU 1 computes from 39.5 ms to 40.5 ms. A tick finds it running: that is 100 credits. The time run is worth 10.
+    // VCPU 1 computes from 39.5 ms to 40.5 ms. A tick finds it running: that is 100 credits. The time run is
+    // worth 10.
     for (accounting, credit) in [("sampled", -100), ("exact", -10)] {
         let settings = Settings::default().with("accounting", Setting::Word(accounting.into()));
         let mut lab = Lab::new("credit", settings, 1);
@@ -135,8 +139,8 @@ fn sampling_charges_a_whole_tick_and_exact_accounting_the_time_run() {
 
 #[test]
 fn who_sleeps_at_every_tick_is_never_charged() {
-    // It sleeps over the tick. No tick finds it, so it stays UNDER and wakes boosted: it has 9 ms of every 10, but for the
-    // first 30 ms, which the other has, boosted likewise, because it woke first.
+    // It sleeps over the tick. No tick finds it, so it stays UNDER and wakes boosted: it has 9 ms of every
+    // 10, but for the first 30 ms, which the other has, boosted likewise, because it woke first.
     let script = vec![Act::Sleep(MS / 2), Act::Compute(9 * MS), Act::Sleep(MS / 2)];
     let mut lab = Lab::new("credit", Settings::default(), 1);
     lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
@@ -221,7 +225,8 @@ fn shares_follow_weights_that_change() {
 
 #[test]
 fn a_pinned_vcpu_waits_for_its_pcpu_and_whom_it_drives_away_moves() {
-    // VCPU 0 runs on PCPU 0; VCPU 1, pinned there, wakes at 12 ms, preempts, and VCPU 0 is taken over by the idle PCPU.
+    // VCPU 0 runs on PCPU 0; VCPU 1, pinned there, wakes at 12 ms, preempts, and VCPU 0 is taken over by the
+    // idle PCPU.
     let script = vec![Act::Sleep(12 * MS), Act::Compute(50 * MS)];
     let mut lab = Lab::new("credit", Settings::default(), 2);
     lab.hog(Settings::default());
@@ -257,8 +262,8 @@ fn saving() -> Settings {
     Settings::default().with("saved_slices", Setting::Count(16))
 }
 
-/// The greatest difference, over all hogs, between a hog's share in twenty seconds and the share of its weight, as a part of a
-/// PCPU; and which hog has it.
+/// The greatest difference, over all hogs, between a hog's share in twenty seconds and the share of its
+/// weight, as a part of a PCPU; and which hog has it.
 fn share_error(settings: Settings, exact: bool, weights: &[u64], pcpus: u32) -> (f64, usize) {
     let accounting = Setting::Word(if exact { "exact" } else { "sampled" }.into());
     let mut lab = Lab::new("credit", settings.with("accounting", accounting), pcpus);
@@ -305,7 +310,8 @@ proptest! {
     fn hogs_share_pcpus_by_weight(weights in prop::collection::vec(1u64..=4, 12..24), pcpus in 2u32..=4, exact: bool) {
         // A VCPU whose share is nearly all of a PCPU cannot make up for time that it waited.
         prop_assume!(fair(&weights, pcpus).iter().all(|share| *share <= 0.4));
-        // A hog may be up to six slices ahead or behind when the twenty seconds begin or end, which are 0.9 % of them.
+        // A hog may be up to six slices ahead or behind when the twenty seconds begin or end, which are 0.9 %
+        // of them.
         let (wrong, which) = share_error(saving(), exact, &weights, pcpus);
         prop_assert!(wrong <= 0.01, "VCPU {which} of {weights:?} on {pcpus}: {wrong}");
     }
@@ -328,7 +334,8 @@ proptest! {
 
     #[test]
     fn who_wakes_under_runs_at_once_where_nobody_is_boosted(hogs in 1u32..6, pcpus in 1u32..=3, at in 61u64..900) {
-        // After 60 ms all hogs have been found by ticks. A VCPU that has never run is UNDER, and BOOST when it wakes.
+        // After 60 ms all hogs have been found by ticks. A VCPU that has never run is UNDER, and BOOST when
+        // it wakes.
         let mut lab = Lab::new("credit", Settings::default(), pcpus);
         for _ in 0..hogs.max(pcpus) {
             lab.hog(Settings::default());

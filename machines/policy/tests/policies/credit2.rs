@@ -1,4 +1,5 @@
-//! Credit2: schedules computed by hand, and its properties: shares by weight, work conservation, most credits first.
+//! Credit2: schedules computed by hand, and its properties: shares by weight, work conservation, most credits
+//! first.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{
@@ -17,11 +18,12 @@ fn credit(lab: &Lab, vcpu: u32) -> i64 {
 
 #[test]
 fn the_lighter_burns_faster_and_a_reset_gives_to_all() {
-    // Weights 2 : 1, credits in ms of VCPU 0; VCPU 1 burns two a ms. Both begin with 10; with equal credits the running one continues.
-    // 0 ms: VCPU 0, for the longest slice. 2 ms: 8 to 10, so VCPU 1 for (10 - 8) / 2 ms. 3 ms: 8 to 8, VCPU 1 goes on for
-    // the shortest slice. 3.5 ms: 8 to 7, VCPU 0 for 1 ms. 4.5 ms: 7 to 7. 5 ms: 6.5 to 7. 5.5 ms: 6.5 to 6. 6 ms: 6 to 6.
-    // 6.5 ms: 5.5 to 6. From here on VCPU 0 has 1 ms and VCPU 1 half of one in turn, and both burn 1.
-    // 14 ms: 0.5 to 1, VCPU 1. 14.5 ms: 0.5 to 0, VCPU 0. 15 ms: 0 to 0, nobody has any: 10 for both.
+    // Weights 2 : 1, credits in ms of VCPU 0; VCPU 1 burns two a ms. Both begin with 10; with equal credits
+    // the running one continues. 0 ms: VCPU 0, for the longest slice. 2 ms: 8 to 10, so VCPU 1 for (10 -
+    // 8) / 2 ms. 3 ms: 8 to 8, VCPU 1 goes on for the shortest slice. 3.5 ms: 8 to 7, VCPU 0 for 1 ms.
+    // 4.5 ms: 7 to 7. 5 ms: 6.5 to 7. 5.5 ms: 6.5 to 6. 6 ms: 6 to 6. 6.5 ms: 5.5 to 6. From here on VCPU
+    // 0 has 1 ms and VCPU 1 half of one in turn, and both burn 1. 14 ms: 0.5 to 1, VCPU 1. 14.5 ms: 0.5
+    // to 0, VCPU 0. 15 ms: 0 to 0, nobody has any: 10 for both.
     let mut lab = Lab::new("credit2", Settings::default(), 1);
     lab.hog(weight(512));
     lab.hog(weight(256));
@@ -43,9 +45,10 @@ fn the_lighter_burns_faster_and_a_reset_gives_to_all() {
 
 #[test]
 fn preemption_at_home_is_easier_than_elsewhere() {
-    // VCPU 2 last ran on PCPU 0. It wakes at 0.25 ms with 10, while both others have 9.75: it preempts at home. VCPU 0 has more
-    // than VCPU 1, but by less than 0.5, and stays. They alternate with the shortest slice. At 2 ms VCPU 1 has 8 and VCPU 2,
-    // which waits, 9: more by at least 0.5, and is pulled over, for 9 - 8. At 2.25 ms VCPU 0 has 8.75 to VCPU 1's 8.
+    // VCPU 2 last ran on PCPU 0. It wakes at 0.25 ms with 10, while both others have 9.75: it preempts at
+    // home. VCPU 0 has more than VCPU 1, but by less than 0.5, and stays. They alternate with the
+    // shortest slice. At 2 ms VCPU 1 has 8 and VCPU 2, which waits, 9: more by at least 0.5, and is
+    // pulled over, for 9 - 8. At 2.25 ms VCPU 0 has 8.75 to VCPU 1's 8.
     let mut lab = Lab::new("credit2", Settings::default(), 2);
     lab.hog(weight(256));
     lab.hog(weight(256));
@@ -88,7 +91,8 @@ fn who_sleeps_carries_little_over() {
 
 #[test]
 fn who_yields_lets_another_go_first_even_with_less_credit() {
-    // Weights 1 : 4. At 2 ms VCPU 0 has 10 - 4 x 2 = 2. VCPU 1 yields with 9.9: VCPU 0 has the shortest slice.
+    // Weights 1 : 4. At 2 ms VCPU 0 has 10 - 4 x 2 = 2. VCPU 1 yields with 9.9: VCPU 0 has the shortest
+    // slice.
     let script = vec![Act::Compute(100 * US), Act::Yield];
     let mut lab = Lab::new("credit2", Settings::default(), 1);
     lab.hog(weight(256));
@@ -110,8 +114,9 @@ fn later() -> Settings {
 
 #[test]
 fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
-    // VCPU 0 has 10 ms, while VCPU 1 runs only after that, and then has 10 more. At 20 ms neither has any: 10 for both, and
-    // VCPU 1 continues for the shortest slice, because its limit is over. From 20.5 ms on a VCPU that begins has a whole slice.
+    // VCPU 0 has 10 ms, while VCPU 1 runs only after that, and then has 10 more. At 20 ms neither has any: 10
+    // for both, and VCPU 1 continues for the shortest slice, because its limit is over. From 20.5 ms on a
+    // VCPU that begins has a whole slice.
     let mut lab = Lab::new("credit2", later(), 1);
     lab.hog(weight(256));
     lab.hog(weight(256));
@@ -127,8 +132,9 @@ fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
 
 #[test]
 fn ratelimit_holds_off_preemption_but_not_who_yields() {
-    // VCPU 1 wakes at 0.5 ms with more credits, but there is no decision before the slice of 10 ms is over; or it wakes so close to
-    // the end of the limit that the PCPU is asked to decide: VCPU 0 continues for the shortest slice.
+    // VCPU 1 wakes at 0.5 ms with more credits, but there is no decision before the slice of 10 ms is over;
+    // or it wakes so close to the end of the limit that the PCPU is asked to decide: VCPU 0 continues for
+    // the shortest slice.
     for (wakes, begins) in [(500 * US, 10 * MS), (960 * US, 1_460 * US), (1_200 * US, 1_200 * US)] {
         let mut lab = Lab::new("credit2", later(), 1);
         lab.hog(weight(256));
@@ -154,8 +160,8 @@ fn ratelimit_holds_off_preemption_but_not_who_yields() {
 
 #[test]
 fn who_goes_on_without_credits_before_better_ones_does_not_end_the_period() {
-    // VCPU 0 begins anew at 9.3 ms with 0.8. When VCPU 1 comes back at 10.26 ms, it has none left, and goes on for half a
-    // millisecond, while VCPU 1 has 9.9.
+    // VCPU 0 begins anew at 9.3 ms with 0.8. When VCPU 1 comes back at 10.26 ms, it has none left, and goes
+    // on for half a millisecond, while VCPU 1 has 9.9.
     let script =
         vec![Act::Sleep(9_200 * US), Act::Compute(100 * US), Act::Sleep(960 * US), Act::Compute(5 * MS)];
     let mut lab = Lab::new("credit2", later(), 1);
@@ -220,9 +226,10 @@ proptest! {
         let mut lab = Lab::new("credit2", Settings::default(), pcpus);
         weights.iter().for_each(|own| { lab.hog(weight(own * 100)); });
         lab.run(10_000 * MS);
-        // On one PCPU no VCPU has credits left at a reset. On several, a VCPU that runs elsewhere has what is left of its slice of at
-        // most 2 ms, and the reset takes all but half a millisecond of that. This adds up with weights for which every reset
-        // finds the same VCPU there, such as 1 6 5 2 7 2 6 1 8 4 1 1 on three PCPUs.
+        // On one PCPU no VCPU has credits left at a reset. On several, a VCPU that runs elsewhere has what is
+        // left of its slice of at most 2 ms, and the reset takes all but half a millisecond of that. This
+        // adds up with weights for which every reset finds the same VCPU there, such as 1 6 5 2 7 2 6 1 8 4 1
+        // 1 on three PCPUs.
         let heaviest = weights.iter().max().expect("there are two at least");
         let resets = 10_000 * MS * u64::from(pcpus) * heaviest / (total * 10 * MS);
         for (vcpu, own) in weights.iter().enumerate() {

@@ -35,8 +35,8 @@ fn most_messages_first_and_then_who_waited_longest() {
     tell(&mut lab, 1, 0);
     tell(&mut lab, 2, 0);
     lab.run(24 * MS);
-    // At 0 DOM0 came first and began its slice; the next decision is at its end. In the second period no domain has messages:
-    // DOM0 was last chosen at 0, the second guest at 3, the first at 6.
+    // At 0 DOM0 came first and began its slice; the next decision is at its end. In the second period no
+    // domain has messages: DOM0 was last chosen at 0, the second guest at 3, the first at 6.
     let expected = [
         ran(0, 0, 0, 3 * MS),
         ran(0, 2, 3 * MS, 6 * MS),
@@ -82,8 +82,8 @@ fn a_slice_that_the_deadline_cuts_short_is_forfeited() {
     lab.hog(share(30 * MS, 12 * MS));
     tell(&mut lab, 1, 1);
     lab.run(21 * MS);
-    // The second has its 12 ms from 6 to 18, for its message. The first has 2 ms left for its period from 10 to 20; at the
-    // next decision, at 21, it is in that from 20 to 30, with a whole slice.
+    // The second has its 12 ms from 6 to 18, for its message. The first has 2 ms left for its period from 10
+    // to 20; at the next decision, at 21, it is in that from 20 to 30, with a whole slice.
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(30 * MS);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Properties of every policy, whatever it orders by: the same answers to the same calls, refusals that change nothing, and
-//! domains that come and go.
+//! Properties of every policy, whatever it orders by: the same answers to the same calls, refusals that
+//! change nothing, and domains that come and go.
 
 use crate::lab::{Act, Lab, Stretch};
 use paceline_policy::{

@@ -45,8 +45,8 @@ fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
     assert_eq!(classes(&lab), [2, 2, 2]);
     with_messages(&mut lab, &[0, 2], 60);
     assert_eq!(classes(&lab), [2, 1, 0]);
-    // Row by row from 60 on. 2 runs for 1 ms of every 4 ms, in the gaps. There are none in the slot of 0, which is CS,
-    // nor in that of 1, which is first in its own slot.
+    // Row by row from 60 on. 2 runs for 1 ms of every 4 ms, in the gaps. There are none in the slot of 0,
+    // which is CS, nor in that of 1, which is first in its own slot.
     with_messages(&mut lab, &[0, 2], 30);
     let slots = |from_ms: u64| {
         let from_ns = from_ms * MS;
@@ -83,8 +83,8 @@ fn a_frustrated_one_that_only_waits_is_set_aside_until_a_message_comes() {
     lab.run(23 * MS);
     tell(&mut lab, 0, 21);
     lab.run(40 * MS);
-    // In its first slot VCPU 0 is CS, and spins. It only waited: it is F from 10 on, and set aside in its slot from 20 on
-    // until the message comes.
+    // In its first slot VCPU 0 is CS, and spins. It only waited: it is F from 10 on, and set aside in its
+    // slot from 20 on until the message comes.
     let expected = [ran(0, 0, 0, 10 * MS), ran(0, 1, 10 * MS, 23 * MS), ran(0, 0, 23 * MS, 30 * MS)];
     assert_eq!(lab.stretches()[..3], expected);
 }
@@ -135,7 +135,8 @@ proptest! {
             }
             lab.run(lab.now_ns + MS);
         }
-        // Ten slots each, of which one that yields has at least the 3 ms before it does so, or what was left of them.
+        // Ten slots each, of which one that yields has at least the 3 ms before it does so, or what was left
+        // of them.
         for vcpu in 0..vcpus {
             prop_assert!(lab.ran_ns(vcpu) >= 15 * MS, "{vcpu}: {}", lab.ran_ns(vcpu));
         }

@@ -124,7 +124,8 @@ fn a_vcpu_can_be_moved_and_a_domain_removed() {
     lab.run(25 * MS);
     lab.remove(DomId(1));
     lab.run(45 * MS);
-    // Slots: 10 to 20 the second row, 20 to 30 the first one: until 25, when the second domain goes, and its PCPU is free.
+    // Slots: 10 to 20 the second row, 20 to 30 the first one: until 25, when the second domain goes, and its
+    // PCPU is free.
     let right: Vec<_> = sorted(&lab).into_iter().filter(|own| own.pcpu == 1).collect();
     let expected = [
         ran(1, 1, 0, 10 * MS),
@@ -166,7 +167,8 @@ proptest! {
             gangs.push((vcpus..vcpus + size as u32).collect::<Vec<_>>());
             vcpus += size as u32;
         }
-        // There are never more rows than gangs: in as many slots as gangs, each gang has at least one for all its VCPUs together.
+        // There are never more rows than gangs: in as many slots as gangs, each gang has at least one for all
+        // its VCPUs together.
         let cycle_ns = gangs.len() as u64 * 10 * MS;
         lab.run(10 * cycle_ns);
         let stretches = lab.stretches();

@@ -1,4 +1,5 @@
-//! The communication-aware scheduler: schedules computed by hand, and a comparison with a scan of the statistics page.
+//! The communication-aware scheduler: schedules computed by hand, and a comparison with a scan of the
+//! statistics page.
 
 use crate::lab::{Act, Lab};
 use crate::mix::{mixes, small_slices};
@@ -34,8 +35,8 @@ fn order(lab: &mut Lab, from_ms: u64, to_ms: u64) -> Vec<u32> {
 #[test]
 fn dom0_first_then_what_was_received_and_what_will_be_sent() {
     let mut lab = four();
-    // The order of the first period is that of arrival: 0 to 5 DOM0, then 1, 2, 3. While 2 runs (10 to 15) four messages for
-    // DOM0 come, which DOM0 takes later.
+    // The order of the first period is that of arrival: 0 to 5 DOM0, then 1, 2, 3. While 2 runs (10 to 15)
+    // four messages for DOM0 come, which DOM0 takes later.
     tell(&mut lab, 12, 0, 4);
     tell(&mut lab, 30, 0, 0);
     // Three messages wait for 3, one for 1: 2 is expected to send four, which is more.

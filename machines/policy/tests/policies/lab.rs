@@ -1,8 +1,9 @@
-//! A laboratory for policies: PCPUs and VCPUs without guests, in whole nanoseconds, that records which VCPU ran where and when.
+//! A laboratory for policies: PCPUs and VCPUs without guests, in whole nanoseconds, that records which VCPU
+//! ran where and when.
 //!
-//! A VCPU follows a script: it computes for so long, sleeps for so long, and so on; [`Lab::stretches`] is the resulting
-//! schedule. At every decision the lab checks the invariants of all policies: no VCPU runs on two PCPUs at once, asleep, or on
-//! another PCPU than its pin.
+//! A VCPU follows a script: it computes for so long, sleeps for so long, and so on; [`Lab::stretches`] is the
+//! resulting schedule. At every decision the lab checks the invariants of all policies: no VCPU runs on two
+//! PCPUs at once, asleep, or on another PCPU than its pin.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -94,7 +95,8 @@ impl Lab {
         lab
     }
 
-    /// A domain with one VCPU per script; scripts that `repeat` start again at their end, others then sleep for ever.
+    /// A domain with one VCPU per script; scripts that `repeat` start again at their end, others then sleep
+    /// for ever.
     pub fn domain(
         &mut self,
         privileged: bool,

@@ -1,4 +1,5 @@
-//! Schedules computed by hand, and properties of every policy, one module for each, in the laboratory of `lab`.
+//! Schedules computed by hand, and properties of every policy, one module for each, in the laboratory of
+//! `lab`.
 
 mod affinity;
 mod arinc653;

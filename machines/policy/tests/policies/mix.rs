@@ -52,7 +52,8 @@ pub fn small_slices() -> BoxedStrategy<Settings> {
 }
 
 impl Mix {
-    /// Runs 100 ms of it under a policy; `watch` gets the laboratory after every message and at every millisecond.
+    /// Runs 100 ms of it under a policy; `watch` gets the laboratory after every message and at every
+    /// millisecond.
     pub fn play(&self, kind: &str, settings: &Settings, mut watch: impl FnMut(&Lab)) -> Lab {
         let mut lab = Lab::new(kind, settings.clone(), self.pcpus);
         for (privileged, scripts, settings) in &self.domains {

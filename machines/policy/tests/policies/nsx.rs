@@ -28,7 +28,8 @@ fn whoever_runs_at_a_tick_is_charged_all_of_it() {
         lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
     }
     lab.run(1_000 * US);
-    // 10-90, 210-290, ...: five times 80 us, never at a tick. 90-110, 290-310, ...: five times 20 us, each over a tick.
+    // 10-90, 210-290, ...: five times 80 us, never at a tick. 90-110, 290-310, ...: five times 20 us, each
+    // over a tick.
     assert_eq!([lab.ran_ns(0), lab.ran_ns(1)], [400 * US, 100 * US]);
     assert_eq!([value(&lab, 0, "lvt"), value(&lab, 1, "lvt")], [0, 500 * US]);
 }
@@ -40,8 +41,9 @@ fn dom0_has_slices_of_its_own_length() {
     lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
     lab.hog(Settings::default());
     lab.run(2_400 * US);
-    // DOM0 has used four ticks (400 us); the guest catches up tick by tick; at equal LVTs the one that did not run last is next. At 1 ms
-    // DOM0 (400) is put at the guest's 400, where it was, and at 2 ms at 800.
+    // DOM0 has used four ticks (400 us); the guest catches up tick by tick; at equal LVTs the one that did
+    // not run last is next. At 1 ms DOM0 (400) is put at the guest's 400, where it was, and at 2 ms at
+    // 800.
     let expected = [
         ran(0, 0, 0, 400 * US),
         ran(0, 1, 400 * US, 800 * US),
@@ -62,8 +64,9 @@ fn dom0_is_put_back_to_the_simulated_time() {
         lab.hog(Settings::default());
     }
     lab.run(1_500 * US);
-    // DOM0 has 400 us after its first slice. The guests take turns, two ticks each; at 1 ms, when the last one's second tick
-    // is not charged yet, the least of them has 100 us. DOM0 is put there, below the two with 200 us, and is next.
+    // DOM0 has 400 us after its first slice. The guests take turns, two ticks each; at 1 ms, when the last
+    // one's second tick is not charged yet, the least of them has 100 us. DOM0 is put there, below the
+    // two with 200 us, and is next.
     let dom0: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 0).collect();
     assert_eq!(dom0, [ran(0, 0, 0, 400 * US), ran(0, 0, 1_000 * US, 1_400 * US)]);
 }
@@ -96,7 +99,8 @@ fn the_timers_gather_and_raise_lvts() {
         [0, 1, 2, 4].map(|vcpu| value(&lab, vcpu, "lvt")),
         [2_000 * US, 1_900 * US, 1_000 * US, 1_000 * US]
     );
-    // At 5 ms two domains lag by 39 ticks, more than 10: all guests are raised to the greatest; DOM0 follows with sys_lvt.
+    // At 5 ms two domains lag by 39 ticks, more than 10: all guests are raised to the greatest; DOM0 follows
+    // with sys_lvt.
     lab.run(5_050 * US);
     assert_eq!(
         [0, 1, 2, 4].map(|vcpu| value(&lab, vcpu, "lvt")),
@@ -209,7 +213,8 @@ fn the_least_lvt_at_every_decision() {
         let mut dice = Dice(seed);
         let world = World { pcpus: 1 + dice.below(4) as u32, dom0: seed % 2 == 0, pins: seed % 3 == 0 };
         let mut sys_lvt = 0;
-        // DOM0's clock is set back and its slice is longer: it is compared by the LVT with which it was picked.
+        // DOM0's clock is set back and its slice is longer: it is compared by the LVT with which it was
+        // picked.
         let name = if world.dom0 { "lvt_of_slice" } else { "lvt" };
         let settings = settings().with("dom0_ticks", Setting::Count(1 + dice.below(4)));
         let lab = watched("nsx", settings, world.pcpus, move |decision| {

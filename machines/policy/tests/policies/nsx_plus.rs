@@ -42,9 +42,9 @@ fn who_runs_goes_on_until_it_is_a_lead_ahead() {
         two.stretches(),
         in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 500), (1, 500, 700), (0, 700, 900)])
     );
-    // LVTs are 100, 0, 0; then 100, 100, 0; the third is a lead behind both, so it may reach 200; then the first, beside two at
-    // 100 and 200, may reach 200; the second, the last at 100, may reach 300; the third, at 200 for longer than the first, 300; the
-    // first 400.
+    // LVTs are 100, 0, 0; then 100, 100, 0; the third is a lead behind both, so it may reach 200; then the
+    // first, beside two at 100 and 200, may reach 200; the second, the last at 100, may reach 300; the
+    // third, at 200 for longer than the first, 300; the first 400.
     let turns = [
         (0, 0, 100),
         (1, 100, 200),
@@ -75,8 +75,9 @@ fn who_wakes_comes_behind_those_of_its_time() {
     lab.hog(Settings::default());
     guest(&mut lab, vec![Act::Sleep(290 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(400 * US);
-    // At 290 us the first has 100 us and waits, the second 190 us. The third leaps to 100 us. It is not a lead behind, so the
-    // second goes on until it is a lead ahead, at 300; then the first, which came first, up to 200 us, and then the third.
+    // At 290 us the first has 100 us and waits, the second 190 us. The third leaps to 100 us. It is not a
+    // lead behind, so the second goes on until it is a lead ahead, at 300; then the first, which came
+    // first, up to 200 us, and then the third.
     assert_eq!(lab.stretches(), in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 400)]));
     lab.run(450 * US);
     assert_eq!(lab.running(0), Some(VcpuId(1)), "the third has been, and sleeps");
@@ -90,7 +91,7 @@ fn who_wakes_a_lead_behind_preempts() {
     lab.domain(false, &[pinned(0), pinned(1), pinned(1)], true, Settings::default()).expect("it is admitted");
     guest(&mut lab, vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(1_200 * US);
-    // The two that share a PCPU have 500 us each when the last one wakes; the one that has its own has 1,000 us.
+    // The two that share a PCPU have 500 us each when the last one wakes; the one with its own has 1,000 us.
     let last: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 3).collect();
     assert_eq!(last, [ran(0, 3, 1_000 * US, 1_050 * US)]);
 }
@@ -112,7 +113,7 @@ fn dom0_gets_dom0_ticks_to_one() {
     lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
     lab.hog(Settings::default());
     lab.run(2_000 * US);
-    // DOM0 counts a quarter, and comes a lead early: it runs until it is at 200, 400, ...; the guest until 200, 400, ...
+    // DOM0 counts a quarter, and comes a lead early: it runs until it is at 200, 400, ...; the guest too.
     assert_eq!(lab.stretches(), in_us(&[(0, 0, 800), (1, 800, 1_000), (0, 1_000, 1_800), (1, 1_800, 2_000)]));
 }
 
@@ -126,9 +127,10 @@ fn who_dom0_preempts_keeps_its_place() {
     lab.hog(Settings::default());
     lab.hog(Settings::default());
     lab.run(600 * US);
-    // At 250 us, DOM0 comes: the second has 150 us, counts as having 50 because it makes room within its turn, and goes on
-    // before the first's 100 us. At 350 it has 230 us, counts as having 130, and the first is next. At 390 that has 120 us,
-    // counts as having 20, and goes on until it counts as having 100 us more than the second's 130 us.
+    // At 250 us, DOM0 comes: the second has 150 us, counts as having 50 because it makes room within its
+    // turn, and goes on before the first's 100 us. At 350 it has 230 us, counts as having 130, and the
+    // first is next. At 390 that has 120 us, counts as having 20, and goes on until it counts as having
+    // 100 us more than the second's 130 us.
     let turns = [(1, 0, 100), (2, 100, 250), (0, 250, 270), (2, 270, 350), (0, 350, 370), (1, 370, 390)];
     let then = [(0, 390, 400), (1, 400, 600)];
     assert_eq!(lab.stretches(), in_us(&[&turns[..], &then[..]].concat()));
@@ -145,8 +147,9 @@ fn dom0_accedes_in_time_even_beside_clocks_far_ahead() {
     let late = vec![Act::Sleep(1_100 * US), Act::Compute(50 * US), Act::Sleep(1_000 * MS)];
     lab.domain(false, &[(late, Some(0))], true, Settings::default()).expect("it is admitted");
     lab.run(5 * MS);
-    // DOM0 has its PCPU from 1,000 us on; the VCPU that then waits there has 1,000 us, twice simulated time. Two leads, four times
-    // as long for DOM0, are 800 us; then it is more than a lead after the one that woke with 550 us.
+    // DOM0 has its PCPU from 1,000 us on; the VCPU that then waits there has 1,000 us, twice simulated time.
+    // Two leads, four times as long for DOM0, are 800 us; then it is more than a lead after the one that
+    // woke with 550 us.
     let late = lab.stretches().into_iter().find(|stretch| stretch.vcpu == 4);
     assert_eq!(late, Some(ran(0, 4, 1_800 * US, 1_850 * US)));
 }
@@ -276,7 +279,8 @@ fn who_has_a_message_comes_early_and_stays_so_while_it_runs() {
     let pending = |lab: &mut Lab, messages| {
         lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), messages, orders));
     };
-    // The first waits with 100 us, the second may reach 200 us: at 150 it has 50 us and is not disturbed, at 250 it has 150 us.
+    // The first waits with 100 us, the second may reach 200 us: at 150 it has 50 us and is not disturbed, at
+    // 250 it has 150 us.
     lab.run(150 * US);
     pending(&mut lab, 1);
     lab.run(160 * US);
@@ -285,7 +289,8 @@ fn who_has_a_message_comes_early_and_stays_so_while_it_runs() {
     pending(&mut lab, 2);
     lab.run(260 * US);
     pending(&mut lab, 0);
-    // Asked again with 260 us, it is more than a lead ahead, but not of one that came early. It may reach 150 + 100 + 100 us.
+    // Asked again with 260 us, it is more than a lead ahead, but not of one that came early. It may reach 150
+    // + 100 + 100 us.
     lab.run(410 * US);
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(900 * US);

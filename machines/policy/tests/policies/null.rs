@@ -1,4 +1,5 @@
-//! The null scheduler: a VCPU has its PCPU from the beginning to the end, and one without a PCPU waits or is refused.
+//! The null scheduler: a VCPU has its PCPU from the beginning to the end, and one without a PCPU waits or is
+//! refused.
 
 use crate::lab::{Act, Lab, ran};
 use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -50,7 +51,8 @@ fn who_has_no_pcpu_is_refused_or_waits_until_one_is_free() {
 
 #[test]
 fn pins_are_kept_and_preferences_met_where_a_pcpu_is_free() {
-    // VCPU 0 would be for PCPU 0 by its number, and prefers 2; VCPU 1 is pinned to 0; VCPU 2 prefers 2 as well, which is taken.
+    // VCPU 0 would be for PCPU 0 by its number, and prefers 2; VCPU 1 is pinned to 0; VCPU 2 prefers 2 as
+    // well, which is taken.
     let mut lab = Lab::new("null", Settings::default(), 3);
     lab.domain(false, &[(hog(), None)], true, prefers("2")).expect("it is admitted");
     lab.domain(false, &[(hog(), Some(0))], true, Settings::default()).expect("it is admitted");

@@ -29,8 +29,8 @@ fn normal_mode_is_round_robin_by_ticks_with_dom0_first() {
     lab.hog(Settings::default());
     lab.hog(Settings::default());
     lab.run(1_500 * US);
-    // Ticks at 300, 600, ... DOM0 (0) wakes at 500, goes before the second guest (1), and keeps the PCPU over the tick at
-    // 600. At 700 the first guest is at the head; the second, preempted, is behind it.
+    // Ticks at 300, 600, ... DOM0 (0) wakes at 500, goes before the second guest (1), and keeps the PCPU over
+    // the tick at 600. At 700 the first guest is at the head; the second, preempted, is behind it.
     let expected = [
         ran(0, 1, 0, 300 * US),
         ran(0, 2, 300 * US, 500 * US),
@@ -50,8 +50,8 @@ fn no_progress_flips_to_max_time_and_the_next_read_puts_it_back() {
     report(&mut lab, 0, 50);
     report(&mut lab, 1, 70);
     lab.run(300 * US);
-    // First read of 0: 1 -> 50, so 1 (still at 1) runs; first read of 1: 70. 0 has the least, runs, and is read again: 50 as
-    // before, so max_time.
+    // First read of 0: 1 -> 50, so 1 (still at 1) runs; first read of 1: 70. 0 has the least, runs, and is
+    // read again: 50 as before, so max_time.
     assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [50, 1]);
     lab.run(600 * US);
     assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [50, 70]);
@@ -63,8 +63,8 @@ fn no_progress_flips_to_max_time_and_the_next_read_puts_it_back() {
         lab.run(tick * 300 * US);
         assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [i64::MAX, 70 + tick as i64]);
     }
-    // No more: both at max_time, and the one that came first runs. Its next read restores it, so it is the least and runs
-    // once more, before it flips again.
+    // No more: both at max_time, and the one that came first runs. Its next read restores it, so it is the
+    // least and runs once more, before it flips again.
     lab.run(8 * 300 * US);
     assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [i64::MAX, i64::MAX]);
     lab.run(9 * 300 * US);
@@ -87,7 +87,8 @@ fn a_vcpu_that_wakes_takes_the_pcpu_of_the_greatest_sim_time() {
     lab.hog(Settings::default());
     let late = vec![Act::Sleep(750 * US), Act::Compute(100 * US), Act::Sleep(MS)];
     lab.domain(false, &[(late, None)], true, Settings::default()).expect("it is admitted");
-    // Progress at every tick: at 600 the first stands at 21, the second at 9; the third has never been read and has 1.
+    // Progress at every tick: at 600 the first stands at 21, the second at 9; the third has never been read
+    // and has 1.
     report(&mut lab, 0, 20);
     report(&mut lab, 1, 8);
     lab.run(300 * US);
@@ -141,8 +142,8 @@ fn with_rereads_max_time_is_temporary_even_if_others_make_progress() {
             .flat_map(|stretch| stretch.from_ns / (300 * US)..stretch.to_ns / (300 * US))
             .collect::<Vec<_>>()
     };
-    // It runs in tick 0 and, after 1 has, in 2; it is read at ticks 1 and 3, and as the value is the same, is at max_time from
-    // there. With 4 it is read again at 7 and runs; is read at 8, flips, is read at 12.
+    // It runs in tick 0 and, after 1 has, in 2; it is read at ticks 1 and 3, and as the value is the same, is
+    // at max_time from there. With 4 it is read again at 7 and runs; is read at 8, flips, is read at 12.
     assert_eq!(ran_at(0), [0, 2]);
     assert_eq!(ran_at(4), [0, 2, 7, 12, 17]);
 }
@@ -163,8 +164,8 @@ fn with_reads_at_enqueue_a_yield_is_read() {
         lab.run(1_800 * US);
         switches.push((ran_ns, lab.policy.dump(lab.now_ns)[0].keys[0].1));
     }
-    // With reads at ticks only, a VCPU that polls and yields with the least time keeps the PCPU until its page is read; with reads
-    // at every enqueue a yield gives it up.
+    // With reads at ticks only, a VCPU that polls and yields with the least time keeps the PCPU until its
+    // page is read; with reads at every enqueue a yield gives it up.
     assert!(switches[1].0 < switches[0].0, "{switches:?}");
 }
 
@@ -206,7 +207,8 @@ fn federates_that_only_poll_are_served_in_turn() {
     lab.run(20 * MS);
     let before: Vec<_> = (0..10).map(|vcpu| lab.ran_ns(vcpu)).collect();
     lab.run(320 * MS);
-    // Each service is two ticks: at max_time, then at its own. 300 ms on 3 PCPUs are 1000 + 1000 + 1000 ticks for 10.
+    // Each service is two ticks: at max_time, then at its own. 300 ms on 3 PCPUs are 1000 + 1000 + 1000 ticks
+    // for 10.
     for vcpu in 0..10 {
         let ticks = (lab.ran_ns(vcpu) - before[vcpu as usize]) / (300 * US);
         assert!((296..=304).contains(&ticks), "VCPU {vcpu}: {ticks}");

@@ -11,8 +11,8 @@ pub fn report(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     lab.tell(|policy, now_ns, orders| policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders));
 }
 
-/// Begins a simulation at an LVT. After a report alone the running VCPU continues for its tick; setting the mode again causes a
-/// decision.
+/// Begins a simulation at an LVT. After a report alone the running VCPU continues for its tick; setting the
+/// mode again causes a decision.
 pub fn simulate(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     lab.tell(|policy, now_ns, orders| {
         policy.mode(now_ns, VcpuId(vcpu), true, orders);
@@ -46,7 +46,8 @@ fn a_message_puts_a_waiter_back_at_once() {
     lab.run(80 * US);
     waiting(&mut lab, 1, true);
     lab.run(100 * US);
-    // A message for the first: it has the least LVT and preempts. It takes 20 us, then it waits again, and the third is back.
+    // A message for the first: it has the least LVT and preempts. It takes 20 us, then it waits again, and
+    // the third is back.
     pending(&mut lab, 0, 1);
     lab.run(120 * US);
     pending(&mut lab, 0, 0);
@@ -74,9 +75,9 @@ fn without_progress_for_the_patience_others_go_first_in_turn() {
     report(&mut lab, 0, 10);
     lab.run(350 * US);
     report(&mut lab, 1, 12);
-    // The first stops at 200. The second has 50 us without progress at 400, when its slice is over; the third has the same
-    // LVT, so it is behind that, which runs for its patience; then the second for the rest of its own. Now all wait: who
-    // ran longest ago is first, for a tick of 300 us each.
+    // The first stops at 200. The second has 50 us without progress at 400, when its slice is over; the third
+    // has the same LVT, so it is behind that, which runs for its patience; then the second for the rest
+    // of its own. Now all wait: who ran longest ago is first, for a tick of 300 us each.
     lab.run(2_000 * US);
     let expected = [
         ran(0, 0, 0, 200 * US),
@@ -100,8 +101,8 @@ fn a_second_simulation_makes_progress_from_where_it_begins() {
         simulate(&mut lab, vcpu, 1_000_000 - u64::from(vcpu));
     }
     lab.run(100 * US);
-    // The second one has run. Both begin a new simulation, far below. The one with the least LVT reports every 100 us, so it is
-    // never taken for waiting, as it would be after 300 us without progress.
+    // The second one has run. Both begin a new simulation, far below. The one with the least LVT reports
+    // every 100 us, so it is never taken for waiting, as it would be after 300 us without progress.
     mode(&mut lab, 0, false);
     mode(&mut lab, 1, false);
     simulate(&mut lab, 0, 10);

@@ -17,7 +17,8 @@ fn assert_first(decision: &Decision) {
     }
 }
 
-/// Guests beside `dom0` hogs of DOM0, with a period of 10 ms of which 10 % are shares; the first period is over.
+/// Guests beside `dom0` hogs of DOM0, with a period of 10 ms of which 10 % are shares; the first period is
+/// over.
 fn shares(pcpus: u32, dom0: usize, guests: &[Option<u32>], tick_ns: u64) -> Lab {
     let settings = Settings::default()
         .with("period", Setting::Nanos(10 * MS))
@@ -35,7 +36,8 @@ fn shares(pcpus: u32, dom0: usize, guests: &[Option<u32>], tick_ns: u64) -> Lab 
 
 #[test]
 fn shares_of_many_on_one_pcpu_are_what_it_can_give() {
-    // Five on one of four PCPUs, with DOM0 on all: 1 ms / 5 each, not 1 ms * 4 / 9, which would be all for two of them.
+    // Five on one of four PCPUs, with DOM0 on all: 1 ms / 5 each, not 1 ms * 4 / 9, which would be all for
+    // two of them.
     let mut lab = shares(4, 4, &[Some(0); 5], 300 * US);
     let before = [4, 5, 6, 7, 8].map(|vcpu| lab.ran_ns(vcpu));
     lab.run(20 * MS);
@@ -45,8 +47,8 @@ fn shares_of_many_on_one_pcpu_are_what_it_can_give() {
 
 #[test]
 fn the_due_do_not_hold_up_those_pinned() {
-    // Two PCPUs, 14 VCPUs: 1 ms / 7 each, due with eight shares to go. The six without a pin would take three shares on
-    // both PCPUs; then six shares for those pinned to one would be too late.
+    // Two PCPUs, 14 VCPUs: 1 ms / 7 each, due with eight shares to go. The six without a pin would take three
+    // shares on both PCPUs; then six shares for those pinned to one would be too late.
     let mut guests = vec![None; 6];
     guests.extend([Some(0); 6]);
     let mut lab = shares(2, 2, &guests, 300 * US);
@@ -69,15 +71,16 @@ fn who_runs_when_its_share_falls_due_stops_when_it_has_it() {
     lab.hog(Settings::default());
     lab.hog(Settings::default());
     lab.run(10 * MS);
-    // Two hogs awake when the period begins: 500 us each, due from 8.5 ms on. The first to run starts at 18.4 ms with 5 ms.
+    // Two hogs awake when the period begins: 500 us each, due from 8.5 ms on. The first to run starts at 18.4
+    // ms with 5 ms.
     let before = [1, 2].map(|vcpu| lab.ran_ns(vcpu));
     lab.run(20 * MS);
     let got = [1, 2].map(|vcpu| lab.ran_ns(vcpu) - before[vcpu as usize - 1]);
     assert!(got.iter().all(|got_ns| *got_ns >= 500 * US), "{got:?}");
 }
 
-/// What guests may do: VCPU 2 repeats 0, 3 creeps and gets messages, 4 claims to be far ahead, 5 never reports, 64 and 65 do
-/// not simulate.
+/// What guests may do: VCPU 2 repeats 0, 3 creeps and gets messages, 4 claims to be far ahead, 5 never
+/// reports, 64 and 65 do not simulate.
 #[test]
 fn nobody_starves_beside_liars_and_silent_guests() {
     let period_ns = 20 * MS;

@@ -1,4 +1,5 @@
-//! RT-Xen's servers: schedules computed by hand, and their properties: never more than the budget, the highest priority first.
+//! RT-Xen's servers: schedules computed by hand, and their properties: never more than the budget, the
+//! highest priority first.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
@@ -11,7 +12,8 @@ fn server(priority: u64, budget_ns: u64, period_ns: u64) -> Settings {
     settings.with("budget", Setting::Nanos(budget_ns)).with("period", Setting::Nanos(period_ns))
 }
 
-/// VCPU 0 with this script, priority 1, 2 ms in 5; VCPU 1 always computes, with priority 2 and its budget in 10 ms.
+/// VCPU 0 with this script, priority 1, 2 ms in 5; VCPU 1 always computes, with priority 2 and its budget in
+/// 10 ms.
 fn two(kind: &str, script: Vec<Act>, budget_ns: u64) -> Lab {
     let mut lab = Lab::new(kind, Settings::default(), 1);
     lab.domain(false, &[(script, None)], false, server(1, 2 * MS, 5 * MS)).expect("it is admitted");
@@ -21,8 +23,8 @@ fn two(kind: &str, script: Vec<Act>, budget_ns: u64) -> Lab {
 
 #[test]
 fn a_deferrable_server_keeps_its_budget() {
-    // VCPU 0 wakes at 4 with 2 left and preempts. At 5, with 1 left, it has 2 again: until 7, two budgets in a row. VCPU 1 has
-    // 6 - 4 left: until 9. Neither has any until 10.
+    // VCPU 0 wakes at 4 with 2 left and preempts. At 5, with 1 left, it has 2 again: until 7, two budgets in
+    // a row. VCPU 1 has 6 - 4 left: until 9. Neither has any until 10.
     let mut lab = two("rt-deferrable", vec![Act::Sleep(4 * MS), Act::Compute(4 * MS)], 6 * MS);
     lab.run(13 * MS);
     let expected = [
@@ -37,8 +39,8 @@ fn a_deferrable_server_keeps_its_budget() {
 
 #[test]
 fn a_periodic_server_idles_its_budget_away() {
-    // VCPU 0 sleeps until 1, and the PCPU idles for it; 1 is left. It is done at 6, and idles until 7. From then on it sleeps, and
-    // takes 2 of every 5 all the same. VCPU 1 has what is left: 3 of every 5.
+    // VCPU 0 sleeps until 1, and the PCPU idles for it; 1 is left. It is done at 6, and idles until 7. From
+    // then on it sleeps, and takes 2 of every 5 all the same. VCPU 1 has what is left: 3 of every 5.
     let mut lab = two("rt-periodic", vec![Act::Sleep(MS), Act::Compute(2 * MS)], 6 * MS);
     lab.run(19 * MS);
     let expected = [
@@ -54,8 +56,8 @@ fn a_periodic_server_idles_its_budget_away() {
 
 #[test]
 fn a_polling_server_loses_its_budget() {
-    // Nobody is awake when the first period begins: VCPU 0 has its first budget at 5, VCPU 1 at 10. VCPU 0 is done at 12 and
-    // asleep at 15. It wakes at 16 and waits until 20.
+    // Nobody is awake when the first period begins: VCPU 0 has its first budget at 5, VCPU 1 at 10. VCPU 0 is
+    // done at 12 and asleep at 15. It wakes at 16 and waits until 20.
     let script =
         vec![Act::Sleep(4 * MS), Act::Compute(4 * MS), Act::Sleep(4 * MS), Act::Compute(MS), Act::Sleep(MS)];
     let mut lab = two("rt-polling", script, 6 * MS);
@@ -72,8 +74,8 @@ fn a_polling_server_loses_its_budget() {
 
 #[test]
 fn a_sporadic_server_gets_back_what_it_used() {
-    // VCPU 0 uses 2 from 4 on, replenished at 9. It uses 1 from 9 on, replenished at 14, and sleeps until 11, when it has 1,
-    // replenished at 16. So it has 1 at 14 (replenished at 19), and at 16.
+    // VCPU 0 uses 2 from 4 on, replenished at 9. It uses 1 from 9 on, replenished at 14, and sleeps until 11,
+    // when it has 1, replenished at 16. So it has 1 at 14 (replenished at 19), and at 16.
     let script = vec![Act::Sleep(4 * MS), Act::Compute(3 * MS), Act::Sleep(MS), Act::Compute(3 * MS)];
     let mut lab = two("rt-sporadic", script, 10 * MS);
     lab.run(18 * MS);

@@ -1,5 +1,5 @@
-//! RTDS: schedules computed by hand after Xen's `rt.c`, and its properties: budgets are met in every period while they fit, deadlines order
-//! who runs, and extra time takes only what is left over.
+//! RTDS: schedules computed by hand after Xen's `rt.c`, and its properties: budgets are met in every period
+//! while they fit, deadlines order who runs, and extra time takes only what is left over.
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings};
@@ -12,8 +12,9 @@ fn terms(period_ns: u64, budget_ns: u64, extra: bool) -> Settings {
 
 #[test]
 fn the_earlier_deadline_runs_first_and_budgets_are_kept() {
-    // VCPU 0: 2 ms in 5, VCPU 1: 4 ms in 10. 0 ms: deadlines 5 and 10: VCPU 0 until 2, VCPU 1 until 6? At 5 VCPU 0 has a new
-    // deadline of 10, which is equal: VCPU 1 is not preempted, and has its 4 at 6. Then VCPU 0 until 8. Idle until 10.
+    // VCPU 0: 2 ms in 5, VCPU 1: 4 ms in 10. 0 ms: deadlines 5 and 10: VCPU 0 until 2, VCPU 1 until 6? At 5
+    // VCPU 0 has a new deadline of 10, which is equal: VCPU 1 is not preempted, and has its 4 at 6. Then
+    // VCPU 0 until 8. Idle until 10.
     let mut lab = Lab::new("rtds", Settings::default(), 1);
     lab.hog(terms(5 * MS, 2 * MS, false));
     lab.hog(terms(10 * MS, 4 * MS, false));
@@ -26,8 +27,9 @@ fn the_earlier_deadline_runs_first_and_budgets_are_kept() {
 
 #[test]
 fn extra_time_comes_after_all_budgets() {
-    // VCPU 0 has 2 ms in 10 and extra time, VCPU 1 has 3 ms in 20 and none. Deadlines 10 and 20. VCPU 0 until 2, then level 1: VCPU 1 until 5,
-    // then VCPU 0 alone, in budgets of 2 ms, until VCPU 1's next period begins at 20, where VCPU 0 has the earlier deadline.
+    // VCPU 0 has 2 ms in 10 and extra time, VCPU 1 has 3 ms in 20 and none. Deadlines 10 and 20. VCPU 0 until
+    // 2, then level 1: VCPU 1 until 5, then VCPU 0 alone, in budgets of 2 ms, until VCPU 1's next period
+    // begins at 20, where VCPU 0 has the earlier deadline.
     let mut lab = Lab::new("rtds", Settings::default(), 1);
     lab.hog(terms(10 * MS, 2 * MS, true));
     lab.hog(terms(20 * MS, 3 * MS, false));
@@ -44,7 +46,8 @@ fn extra_time_comes_after_all_budgets() {
 
 #[test]
 fn who_sleeps_keeps_its_budget_until_the_period_ends_and_no_longer() {
-    // VCPU 0: 2 ms in 10, awake at 9 for 4 ms. It has 1 ms of the first period, then 2 of the second: until 12. It is done at 21.
+    // VCPU 0: 2 ms in 10, awake at 9 for 4 ms. It has 1 ms of the first period, then 2 of the second: until
+    // 12. It is done at 21.
     let mut lab = Lab::new("rtds", Settings::default(), 1);
     let script = vec![Act::Sleep(9 * MS), Act::Compute(4 * MS)];
     lab.domain(false, &[(script, None)], false, terms(10 * MS, 2 * MS, false)).expect("it is admitted");
@@ -54,7 +57,8 @@ fn who_sleeps_keeps_its_budget_until_the_period_ends_and_no_longer() {
 
 #[test]
 fn a_preempted_vcpu_goes_on_where_a_later_deadline_runs() {
-    // Deadlines 30, 20 on two PCPUs; at 1 ms VCPU 2 wakes with 10 and preempts the later one. Its 1 ms is over at 2.
+    // Deadlines 30, 20 on two PCPUs; at 1 ms VCPU 2 wakes with 10 and preempts the later one. Its 1 ms is
+    // over at 2.
     let mut lab = Lab::new("rtds", Settings::default(), 2);
     lab.hog(terms(30 * MS, 20 * MS, false));
     lab.hog(terms(20 * MS, 10 * MS, false));
@@ -98,8 +102,8 @@ fn ran_between(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u6
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// On one PCPU EDF meets every deadline while the budgets fit (Liu and Layland, 1973): each hog gets exactly its budget in each
-    /// period, or at least that with extra time, which wastes nothing.
+    /// On one PCPU EDF meets every deadline while the budgets fit (Liu and Layland, 1973): each hog gets
+    /// exactly its budget in each period, or at least that with extra time, which wastes nothing.
     #[test]
     fn budgets_that_fit_are_met_in_every_period(
         servers in prop::collection::vec((1u64..=10, 1u64..=10), 1..6),
@@ -126,7 +130,8 @@ proptest! {
         prop_assert!(!extra || total_ns == end_ns, "extra time leaves nothing idle");
     }
 
-    /// With extra time no PCPU idles while a VCPU waits that may run there; without it nobody gets more than the budget of each period.
+    /// With extra time no PCPU idles while a VCPU waits that may run there; without it nobody gets more than
+    /// the budget of each period.
     #[test]
     fn nothing_is_wasted_with_extra_time_and_nothing_given_without(
         servers in prop::collection::vec((1u64..=10, 1u64..=20, 1u64..=20, proptest::option::weighted(0.2, 0u32..3)), 1..10),

@@ -24,7 +24,8 @@ fn the_earliest_deadline_runs_first_and_nobody_gets_more_than_the_slice() {
     lab.hog(share(10 * MS, 4 * MS, false));
     lab.hog(share(20 * MS, 10 * MS, false));
     lab.run(40 * MS);
-    // Deadlines: the first every 10 ms, the second every 20 ms. At 10 and at 30 both have the same one: the one that came first continues.
+    // Deadlines: the first every 10 ms, the second every 20 ms. At 10 and at 30 both have the same one: the
+    // one that came first continues.
     let expected = [
         ran(0, 0, 0, 4 * MS),
         ran(0, 1, 4 * MS, 14 * MS),
@@ -58,9 +59,10 @@ fn who_blocks_shortly_is_compensated_first_in_extra_time() {
     one(&mut lab, blocks, 0, share(10 * MS, 4 * MS, true));
     lab.hog(Settings::default());
     lab.run(14 * MS);
-    // The first has lost 3 ms of its slice when it wakes at 2; the next period begins at 10. It takes a turn at once, for
-    // the loss, and another one because it has had no extra time: when it woke the other had begun its second turn at 0.5 ms.
-    // From 3 on both have had 1 ms and alternate; at 10 the first, in its turn, has its new slice.
+    // The first has lost 3 ms of its slice when it wakes at 2; the next period begins at 10. It takes a turn
+    // at once, for the loss, and another one because it has had no extra time: when it woke the other had
+    // begun its second turn at 0.5 ms. From 3 on both have had 1 ms and alternate; at 10 the first, in
+    // its turn, has its new slice.
     let mut expected = vec![ran(0, 0, 0, MS), ran(0, 1, MS, 2 * MS), ran(0, 0, 2 * MS, 3 * MS)];
     for number in 0..7 {
         let at_ns = (3 + number) * MS;
@@ -121,7 +123,8 @@ fn shares_can_be_changed_and_domains_moved_and_removed() {
     adjust(&mut lab, Settings::default().with("slice", Setting::Nanos(2 * MS))).expect("it fits");
     lab.run(200 * MS);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (70 * MS, 100 * MS));
-    // Alone on the other PCPU it has no more than its slice either. It is moved while it waits for its next period.
+    // Alone on the other PCPU it has no more than its slice either. It is moved while it waits for its next
+    // period.
     lab.run(205 * MS);
     lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), false, orders));
     lab.run(300 * MS);

@@ -155,8 +155,8 @@ pub struct World {
     pub pins: bool,
 }
 
-/// A guest or DOM0 of up to three VCPUs; DOM0 alternates short work and sleep, guests do anything. Returns the domain and its
-/// number of VCPUs.
+/// A guest or DOM0 of up to three VCPUs; DOM0 alternates short work and sleep, guests do anything. Returns
+/// the domain and its number of VCPUs.
 pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, world: World) -> (DomId, u32) {
     let vcpus = 1 + dice.below(3);
     let mut scripts = Vec::new();
@@ -179,8 +179,8 @@ pub fn add_domain(lab: &mut Lab, dice: &mut Dice, privileged: bool, world: World
     (dom, vcpus as u32)
 }
 
-/// Runs guests that come, go, report, wait and get messages for 60 ms, and asserts that no VCPU waits beside an idle PCPU. Returns
-/// all stretches.
+/// Runs guests that come, go, report, wait and get messages for 60 ms, and asserts that no VCPU waits beside
+/// an idle PCPU. Returns all stretches.
 pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stretch> {
     let mut vcpus = if world.dom0 { add_domain(&mut lab, dice, true, world).1 } else { 0 };
     let mut doms = Vec::new();

@@ -1,7 +1,7 @@
 //! The workload `federate`: the scenario's model, a federate for each process of a group.
 //!
-//! Invariant: the results of a group (digest, events, the model's own results) depend on model, seed and number of federates
-//! alone, never on the machine.
+//! Invariant: the results of a group (digest, events, the model's own results) depend on model, seed and
+//! number of federates alone, never on the machine.
 
 use std::sync::Arc;
 

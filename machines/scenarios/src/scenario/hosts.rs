@@ -1,4 +1,5 @@
-//! Hosts, their privileged domains, links and costs: the sections `[host]`, `[dom0]`, `[[link]]` and `[costs]`.
+//! Hosts, their privileged domains, links and costs: the sections `[host]`, `[dom0]`, `[[link]]` and
+//! `[costs]`.
 //!
 //! Invariant: names of hosts are unique, and links lead from one of them to another.
 

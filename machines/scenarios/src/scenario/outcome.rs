@@ -1,6 +1,7 @@
 //! The outcome of a scenario under a policy.
 //!
-//! Invariant: everything except the measured speed of the simulation follows from the scenario and the policy.
+//! Invariant: everything except the measured speed of the simulation follows from the scenario and the
+//! policy.
 
 use std::ops::Range;
 
@@ -68,8 +69,8 @@ pub enum OutcomeError {
 }
 
 impl Outcome {
-    /// How unequally the domains of a workload shared the PCPUs: 1 - Jain's fairness index of their CPU times; 0 if all had the
-    /// same.
+    /// How unequally the domains of a workload shared the PCPUs: 1 - Jain's fairness index of their CPU
+    /// times; 0 if all had the same.
     pub fn unfairness(&self, workload: &WorkloadOutcome) -> f64 {
         let domains = self.report.domains[workload.domains.clone()].to_vec();
         Report { domains, hosts: Vec::new(), ..self.report.clone() }.unfairness()
@@ -80,7 +81,8 @@ impl Outcome {
         share(self.sum(workload, |domain| domain.polled_ns), self.sum(workload, |domain| domain.ran_ns))
     }
 
-    /// The part of their time that the VCPUs of a workload waited for a PCPU, as a part of the time in which they could have run.
+    /// The part of their time that the VCPUs of a workload waited for a PCPU, as a part of the time in which
+    /// they could have run.
     pub fn waiting_share(&self, workload: &WorkloadOutcome) -> f64 {
         let waited_ns = self.sum(workload, |domain| domain.waited_ns);
         share(waited_ns, waited_ns + self.sum(workload, |domain| domain.ran_ns))

@@ -1,7 +1,9 @@
-//! Policies of a scenario: reads their settings, and checks that a policy accepts them and admits the domains.
+//! Policies of a scenario: reads their settings, and checks that a policy accepts them and admits the
+//! domains.
 //!
-//! The settings of a policy are in `[policy]`, those of domains in their `settings`. A table among them that is named after one
-//! policy, or several, holds for these only: so one scenario can be run under many policies.
+//! The settings of a policy are in `[policy]`, those of domains in their `settings`. A table among them that
+//! is named after one policy, or several, holds for these only: so one scenario can be run under many
+//! policies.
 //!
 //! Invariant: a refusal by a policy is reported at its place in the file before anything runs.
 
@@ -75,7 +77,8 @@ fn setting(section: &Section, key: &str, raw: &Raw) -> Result<Setting, ScenarioE
     }
 }
 
-/// The error for what `who` was refused, at its place in the section of its `owner` or among the settings in `section`.
+/// The error for what `who` was refused, at its place in the section of its `owner` or among the settings in
+/// `section`.
 fn complain(
     error: PolicyError,
     who: &str,
@@ -129,7 +132,8 @@ fn note(section: &str, settings: &Settings) {
     }
 }
 
-/// Lets the policy of every host admit the domains of `spec` as they come and go, in the order in which the machine will.
+/// Lets the policy of every host admit the domains of `spec` as they come and go, in the order in which the
+/// machine will.
 pub(super) fn admit(scenario: &MachineScenario, kind: &str, spec: &MachineSpec) -> Result<(), ScenarioError> {
     let mut orders = Orders::default();
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();

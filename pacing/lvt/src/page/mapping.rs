@@ -1,7 +1,7 @@
 //! A page as it lies in this process's memory.
 //!
-//! If a mapped file is truncated, a program that accesses the part cut off is killed (SIGBUS). Sealed memory files and BPF maps cannot
-//! be truncated; for plain files see [`crate::Page`].
+//! If a mapped file is truncated, a program that accesses the part cut off is killed (SIGBUS). Sealed memory
+//! files and BPF maps cannot be truncated; for plain files see [`crate::Page`].
 #![allow(unsafe_code)] // shared memory comes from `mmap` only
 
 use std::os::fd::BorrowedFd;
@@ -20,7 +20,8 @@ pub(crate) struct Mapping {
     slots: u32,
 }
 
-// SAFETY: all that is reached through a mapping are atomics, which any thread may use; it is unmapped once, by its last owner.
+// SAFETY: all that is reached through a mapping are atomics, which any thread may use; it is unmapped once,
+// by its last owner.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -56,8 +57,9 @@ impl Mapping {
     }
 
     fn records(&self) -> &[Slot] {
-        // SAFETY: the mapping is aligned to a page, holds as many records, and lives as long as `self`. Records are made of
-        // atomics, for which any bytes are valid and which other processes may change at any time.
+        // SAFETY: the mapping is aligned to a page, holds as many records, and lives as long as `self`.
+        // Records are made of atomics, for which any bytes are valid and which other processes may
+        // change at any time.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.slots as usize + 1) }
     }
 }

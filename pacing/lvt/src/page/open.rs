@@ -37,8 +37,8 @@ fn opened(path: &Path) -> Result<OwnedFd, Error> {
     fs::open(path, flags, Mode::empty()).map_err(|error| Error::system(path, "opening it", error))
 }
 
-/// The memory of a PCI device, which a virtual machine shares with its host: it can be mapped but not read, and never changes
-/// its length.
+/// The memory of a PCI device, which a virtual machine shares with its host: it can be mapped but not read,
+/// and never changes its length.
 fn open_device(path: &Path) -> Result<Page, Error> {
     let fd = opened(path)?;
     let stat = fs::fstat(&fd).map_err(|error| Error::system(path, "looking at it", error))?;

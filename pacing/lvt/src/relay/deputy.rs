@@ -20,8 +20,8 @@ pub struct Deputy {
 }
 
 impl Deputy {
-    /// Claims a slot for `owner`: LVT 0, not in simulation mode. A slot that the thread has already is taken over: another program kept it
-    /// for the thread before, and was killed.
+    /// Claims a slot for `owner`: LVT 0, not in simulation mode. A slot that the thread has already is taken
+    /// over: another program kept it for the thread before, and was killed.
     ///
     /// # Errors
     ///
@@ -39,8 +39,8 @@ impl Deputy {
         self.owner
     }
 
-    /// Writes what the guest says; where it says nothing the thread is not to be run by its LVT. `false`, and nothing is written,
-    /// where the slot is no longer the thread's.
+    /// Writes what the guest says; where it says nothing the thread is not to be run by its LVT. `false`, and
+    /// nothing is written, where the slot is no longer the thread's.
     pub fn tell(&self, report: Option<GuestReport>) -> bool {
         let slot = self.slot();
         if slot.owner() != Ok(self.owner) {

@@ -1,10 +1,12 @@
-//! The memory that a guest publishes in, as the host sees it: a file with the layout of a page, of which nothing is to be trusted.
+//! The memory that a guest publishes in, as the host sees it: a file with the layout of a page, of which
+//! nothing is to be trusted.
 //!
-//! It is read with pread(2), so that no bytes and no truncation can hurt who reads. Its header is written for the guest's
-//! programs and never read: how many slots there are follows from the length of the file.
+//! It is read with pread(2), so that no bytes and no truncation can hurt who reads. Its header is written for
+//! the guest's programs and never read: how many slots there are follows from the length of the file.
 //!
-//! Whether the owner of a guest's slot lives cannot be known from outside. A process that was killed there would hold the
-//! guest's LVT back for ever, so a slot that has stood still for [`LAPSE`] counts only where all have.
+//! Whether the owner of a guest's slot lives cannot be known from outside. A process that was killed there
+//! would hold the guest's LVT back for ever, so a slot that has stood still for [`LAPSE`] counts only where
+//! all have.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -68,7 +70,8 @@ pub struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Opens the file, and makes it a page for the guest's programs if it is none yet. Slots that are taken stay.
+    /// Opens the file, and makes it a page for the guest's programs if it is none yet. Slots that are taken
+    /// stay.
     ///
     /// # Errors
     ///
@@ -127,8 +130,9 @@ impl GuestMemory {
         })
     }
 
-    /// Reads the records that are in use. Slots are claimed from the first on, so a chunk of free ones behind all that were ever
-    /// used is the end. The first time all are read: programs may have come and gone before.
+    /// Reads the records that are in use. Slots are claimed from the first on, so a chunk of free ones behind
+    /// all that were ever used is the end. The first time all are read: programs may have come and gone
+    /// before.
     fn read(&mut self) -> std::io::Result<()> {
         let (mut filled, is_first) = (0, self.bytes.is_empty());
         while filled < self.records {

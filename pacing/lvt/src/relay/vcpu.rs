@@ -4,7 +4,8 @@ use procfs::process::Process;
 
 use crate::owner::Owner;
 
-/// The VCPU threads of process `pid` with their names, in the order of their ids; none where there is no such process.
+/// The VCPU threads of process `pid` with their names, in the order of their ids; none where there is no such
+/// process.
 pub fn threads(pid: u32) -> Vec<(Owner, String)> {
     let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
     let tasks = process.and_then(|process| process.tasks().ok()).into_iter().flatten();
@@ -18,7 +19,8 @@ pub fn threads(pid: u32) -> Vec<(Owner, String)> {
     found
 }
 
-/// Whether a thread of this name runs a VCPU: `CPU 3/KVM`, `CPU 3/TCG`, or `ALL CPUs/TCG` where one thread emulates all.
+/// Whether a thread of this name runs a VCPU: `CPU 3/KVM`, `CPU 3/TCG`, or `ALL CPUs/TCG` where one thread
+/// emulates all.
 fn is_vcpu(name: &str) -> bool {
     let of_one = |name: &str| {
         let (number, accelerator) = name.strip_prefix("CPU ")?.split_once('/')?;

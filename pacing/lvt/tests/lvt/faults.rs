@@ -1,4 +1,5 @@
-//! Files that are no pages, pages of other users, and pages that are truncated or overwritten while they are in use.
+//! Files that are no pages, pages of other users, and pages that are truncated or overwritten while they are
+//! in use.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};

@@ -1,6 +1,8 @@
-//! The C header and the Python module do what this crate does: programs that use them publish, and Rust reads.
+//! The C header and the Python module do what this crate does: programs that use them publish, and Rust
+//! reads.
 //!
-//! The header must be C99 and C++11 without a warning. Skipped, with the reason, where a compiler or Python lacks.
+//! The header must be C99 and C++11 without a warning. Skipped, with the reason, where a compiler or Python
+//! lacks.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};

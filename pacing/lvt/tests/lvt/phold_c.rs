@@ -1,5 +1,6 @@
-//! The C program examples/c/phold.c: builds without a warning, computes the same however its processes wait, over shared memory and over
-//! TCP, publishes what it says, and ends when one of its processes is killed. Skipped, with the reason, where there is no make or C compiler.
+//! The C program examples/c/phold.c: builds without a warning, computes the same however its processes wait,
+//! over shared memory and over TCP, publishes what it says, and ends when one of its processes is killed.
+//! Skipped, with the reason, where there is no make or C compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,4 +1,5 @@
-//! What publishers do to a page: what readers see of them, how slots are claimed, freed, taken over and run out.
+//! What publishers do to a page: what readers see of them, how slots are claimed, freed, taken over and run
+//! out.
 
 use std::collections::BTreeSet;
 use std::mem::forget;

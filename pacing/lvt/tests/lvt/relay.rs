@@ -1,5 +1,6 @@
-//! The relay copies what a guest publishes to the host's page under the ids of the VCPU threads, and nothing else, whatever the guest
-//! writes. The virtual machine is this test program, with threads that are called as QEMU calls VCPUs.
+//! The relay copies what a guest publishes to the host's page under the ids of the VCPU threads, and nothing
+//! else, whatever the guest writes. The virtual machine is this test program, with threads that are called as
+//! QEMU calls VCPUs.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -88,8 +89,8 @@ impl Machine {
         Relay::start(host, self.memory(), std::process::id())
     }
 
-    /// What the host's page shows, if its slots are those of all VCPUs, in any order (the kernel's thread numbers
-    /// begin again from 300 when they reach their limit), and say the same.
+    /// What the host's page shows, if its slots are those of all VCPUs, in any order (the kernel's thread
+    /// numbers begin again from 300 when they reach their limit), and say the same.
     #[track_caller]
     fn shown(&self) -> (u64, u32) {
         let slots = self.host.slots().unwrap();
@@ -101,7 +102,8 @@ impl Machine {
     }
 }
 
-/// A publisher of the guest, in a slot of its own: a thread has one only, so each is of another thread, which ends.
+/// A publisher of the guest, in a slot of its own: a thread has one only, so each is of another thread, which
+/// ends.
 fn published(page: &Page, lvt_ns: u64, waiting: bool) {
     let publish = || {
         let mut publisher = Publisher::claim(page, "").expect("there is a free slot");

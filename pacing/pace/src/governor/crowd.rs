@@ -1,16 +1,18 @@
-//! Whether the machine is crowded, that is, whether other programs want the cores that a paced program uses. It is judged by the CPU
-//! time used on the whole machine less that of the paced threads.
+//! Whether the machine is crowded, that is, whether other programs want the cores that a paced program uses.
+//! It is judged by the CPU time used on the whole machine less that of the paced threads.
 //!
-//! Invariant: a period in which threads came or went is not judged, because its CPU time cannot be attributed.
+//! Invariant: a period in which threads came or went is not judged, because its CPU time cannot be
+//! attributed.
 
 use procfs::{CurrentSI, KernelStats};
 
 use super::threads::Thread;
 
-/// How often CPU time is counted: a period of many kernel ticks, because the kernel counts the machine's time in ticks.
+/// How often CPU time is counted: a period of many kernel ticks, because the kernel counts the machine's time
+/// in ticks.
 const PERIOD_NS: u64 = 60_000_000;
-/// From this CPU time of others on, in thousandths of a core, the machine is crowded: one busy process gets at least as much
-/// beside threads that are its equals.
+/// From this CPU time of others on, in thousandths of a core, the machine is crowded: one busy process gets
+/// at least as much beside threads that are its equals.
 const CROWDED_PERMILLE: u64 = 500;
 /// Below this it is no longer crowded: such a process gets more even beside threads that run before it.
 const ALONE_PERMILLE: u64 = 40;

@@ -22,11 +22,12 @@ const NICE_TURN_NS: u64 = 8_000_000;
 const RELEASE_LEAST_PERMILLE: u32 = 100;
 /// The same while few other threads want a core.
 const ALONE_LEAST_PERMILLE: u32 = 60;
-/// The part of the kernel's limit for real-time threads that is used, in thousandths: usually, and while few other threads want a
-/// core.
+/// The part of the kernel's limit for real-time threads that is used, in thousandths: usually, and while few
+/// other threads want a core.
 const USED_PERMILLE: i64 = 950;
 const ALONE_USED_PERMILLE: i64 = 985;
-/// The greatest part that may be left: with less than a fifth of the time, real-time priorities are of no use.
+/// The greatest part that may be left: with less than a fifth of the time, real-time priorities are of no
+/// use.
 const RELEASE_MOST_PERMILLE: u32 = 800;
 
 /// What is permitted.
@@ -60,7 +61,8 @@ impl Mode {
             })
         })?;
         if let Some(limit_us) = getrlimit(Resource::Rttime).current {
-            // The kernel counts the time in which a thread is above others, and signals SIGXCPU at the limit, which ends it.
+            // The kernel counts the time in which a thread is above others, and signals SIGXCPU at the limit,
+            // which ends it.
             return Err(refuse(format!(
                 "RLIMIT_RTTIME of {limit_us} us would end threads that spin (ulimit -R unlimited)"
             )));
@@ -102,7 +104,8 @@ impl Mode {
         }
     }
 
-    /// The kernel's class for a thread that the planner has put into `class`, and whose normal one is `normal`.
+    /// The kernel's class for a thread that the planner has put into `class`, and whose normal one is
+    /// `normal`.
     pub const fn class(self, class: Class, normal: SchedClass) -> SchedClass {
         match (self, class) {
             (Self::RealTime { .. }, Class::Turn) => SchedClass::RealTime(3),
@@ -113,8 +116,9 @@ impl Mode {
         }
     }
 
-    /// The part of the time that is left to the rest of the machine, in thousandths, usually and while few other threads want a
-    /// core; how long a turn has to be to have an effect; whether there is a reserve.
+    /// The part of the time that is left to the rest of the machine, in thousandths, usually and while few
+    /// other threads want a core; how long a turn has to be to have an effect; whether there is a
+    /// reserve.
     pub const fn needs(self, slice_ns: u64) -> (u32, u32, u64, bool) {
         match self {
             Self::RealTime { release_permille, alone_permille, .. } => {
@@ -125,8 +129,9 @@ impl Mode {
     }
 }
 
-/// Makes the calling thread run before all threads that the governor paces, like the governor itself. This is for threads that serve
-/// paced ones and have little to do, such as a relay of a virtual machine. Its children start in the normal class.
+/// Makes the calling thread run before all threads that the governor paces, like the governor itself. This is
+/// for threads that serve paced ones and have little to do, such as a relay of a virtual machine. Its
+/// children start in the normal class.
 ///
 /// # Errors
 ///
@@ -158,8 +163,9 @@ fn read(setting: &str) -> String {
     std::fs::read_to_string(format!("/proc/sys/kernel/{setting}")).unwrap_or_default()
 }
 
-/// The part of the time, in thousandths, to leave to others, so that the kernel does not throttle real-time threads: the part that
-/// it would take, and a little more; `least` if it never throttles, or does not say; none if too little time would remain.
+/// The part of the time, in thousandths, to leave to others, so that the kernel does not throttle real-time
+/// threads: the part that it would take, and a little more; `least` if it never throttles, or does not say;
+/// none if too little time would remain.
 fn release_permille(runtime: &str, period: &str, used_permille: i64, least: u32) -> Option<u32> {
     let number = |text: &str| text.trim().parse::<i64>().ok();
     let (Some(runtime @ 0..), Some(period @ 1..)) = (number(runtime), number(period)) else {

@@ -1,8 +1,10 @@
-//! Strays: threads and processes that a paced thread forked while it was in the idle class. They inherit this class, and the kernel
-//! offers no way to prevent that. Those that do not publish an LVT are set back to the normal class.
+//! Strays: threads and processes that a paced thread forked while it was in the idle class. They inherit this
+//! class, and the kernel offers no way to prevent that. Those that do not publish an LVT are set back to the
+//! normal class.
 //!
-//! Nothing is read while no process on the machine forks. After a fork all threads of the paced processes and their children are
-//! checked, in a round of several looks: a look has a time limit, however many threads there are.
+//! Nothing is read while no process on the machine forks. After a fork all threads of the paced processes and
+//! their children are checked, in a round of several looks: a look has a time limit, however many threads
+//! there are.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The threads behind the slots of a page. Each is checked before anything is done to it.
 //!
-//! Invariant: a thread is paced only if it has the id, process and start time that its slot names, and its process descends from
-//! ours. So whatever a page contains, threads of other programs are not changed.
+//! Invariant: a thread is paced only if it has the id, process and start time that its slot names, and its
+//! process descends from ours. So whatever a page contains, threads of other programs are not changed.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -59,8 +59,8 @@ impl Thread {
         self.owner.tid.cast_signed()
     }
 
-    /// The CPU time it has had in nanoseconds; an error when it has ended. For a thread that runs, the time is that of the last
-    /// timer tick.
+    /// The CPU time it has had in nanoseconds; an error when it has ended. For a thread that runs, the time
+    /// is that of the last timer tick.
     pub fn cpu_ns(&self) -> std::io::Result<u64> {
         let mut text = [0; 80];
         let read = self.schedstat.read_at(&mut text, 0)?;

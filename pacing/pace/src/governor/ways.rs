@@ -1,6 +1,7 @@
 //! How threads are scheduled now: the way, the length of a slice, and the classes that follow.
 //!
-//! Invariant: threads are lowered before others are raised, so that never more threads are above the others than there are cores.
+//! Invariant: threads are lowered before others are raised, so that never more threads are above the others
+//! than there are cores.
 
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use crate::plan::trial::{Facts, Trial, Way};
 
 /// The slice until it is known how long events take, unless the user has set one.
 pub const SLICE_FIRST: Duration = Duration::from_micros(200);
-/// Where slices cannot be compared because progress is seen too seldom: the shortest and the longest slice by the length of events,
-/// and the number of slices in an event.
+/// Where slices cannot be compared because progress is seen too seldom: the shortest and the longest slice by
+/// the length of events, and the number of slices in an event.
 const SLICE_LEAST_NS: u64 = 200_000;
 const SLICE_MOST_NS: u64 = 500_000;
 const SLICES_IN_EVENT: u64 = 8;
@@ -58,7 +59,8 @@ impl Governor {
         if self.seen.iter().all(|seen| seen.yields) {
             self.yielding_ns = self.now_ns;
         }
-        // A thread whose program closes its publisher leaves the page for a moment, until the MPI shim claims a slot for it again.
+        // A thread whose program closes its publisher leaves the page for a moment, until the MPI shim claims
+        // a slot for it again.
         let yields = self.now_ns - self.yielding_ns < nanos(YIELDING_KEPT);
         let (way, change) = trial.decide(self.now_ns, Facts { progress: self.progress, yields, crowded });
         self.way = way;
@@ -73,7 +75,8 @@ impl Governor {
             Way::Together => self.planner.decide_together(self.now_ns, &self.seen),
             Way::Unpaced => self.planner.decide_unpaced(self.now_ns, &self.seen),
         };
-        // Threads are lowered before others are raised, so that never more are above the others than there are cores.
+        // Threads are lowered before others are raised, so that never more are above the others than there
+        // are cores.
         for forward in [false, true] {
             for (slot, class) in decided.iter().filter(|(_, class)| (*class > Class::Normal) == forward) {
                 let Place::Paced(thread) = &mut self.places[*slot] else { continue };

@@ -1,7 +1,8 @@
-//! Starts the second guard, `sched-restore`: a program of its own, compiled from `restore/restore.c` and run from memory.
+//! Starts the second guard, `sched-restore`: a program of its own, compiled from `restore/restore.c` and run
+//! from memory.
 //!
-//! Invariant: neither its name nor its command line nor its executable file contains the pacer's name, and it is not the pacer's
-//! child, so that nothing that is sent to the pacer by name, session or family hits both.
+//! Invariant: neither its name nor its command line nor its executable file contains the pacer's name, and it
+//! is not the pacer's child, so that nothing that is sent to the pacer by name, session or family hits both.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,7 +29,8 @@ pub fn start(slots: u32, class: SchedClass, pipe: OwnedFd) -> io::Result<()> {
     if PROGRAM.is_empty() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "it was built without a C compiler"));
     }
-    // Since Linux 6.3 a system may be set so that only files that ask for it can be executed; older ones do not know the flag.
+    // Since Linux 6.3 a system may be set so that only files that ask for it can be executed; older ones do
+    // not know the flag.
     let file = memfd_create(NAME, MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
         .or_else(|_| memfd_create(NAME, MemfdFlags::CLOEXEC))?;
     let mut written = File::from(file);

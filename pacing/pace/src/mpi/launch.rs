@@ -1,7 +1,7 @@
 //! Prepares a command to run with the shim: recognizes MPI launchers, and sets the environment of the ranks.
 //!
-//! Invariants: what the user has set is not changed, and the notes say what was added. Nothing is written to a disk: the shim and
-//! the room are memory files of this process, so that they vanish with it.
+//! Invariants: what the user has set is not changed, and the notes say what was added. Nothing is written to
+//! a disk: the shim and the room are memory files of this process, so that they vanish with it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,13 +17,15 @@ use super::program::{find, is_static};
 use super::yielding::{self, Setting};
 use super::{ROOM_ENV, Room, shim};
 
-/// Tells the shim whether the user has been told that ranks yield, 1 or 0, so that it says so if that is wrong.
+/// Tells the shim whether the user has been told that ranks yield, 1 or 0, so that it says so if that is
+/// wrong.
 const YIELDS_ENV: &str = "PACELINE_MPI_YIELDS";
 /// MPICH's setting of how often it polls before it yields, by its names; 0: never.
 const MPICH_YIELD_ENVS: [&str; 3] =
     ["MPIR_CVAR_POLLS_BEFORE_YIELD", "MPICH_POLLS_BEFORE_YIELD", "MPIR_PARAM_POLLS_BEFORE_YIELD"];
 const PRELOAD_ENV: &str = "LD_PRELOAD";
-/// How many words before the launcher may belong to a program that starts it, such as `timeout 60` or `env A=1`.
+/// How many words before the launcher may belong to a program that starts it, such as `timeout 60` or `env
+/// A=1`.
 const WORDS_BEFORE: usize = 8;
 
 /// Whether a command is run with the shim for MPI programs.
@@ -118,8 +120,8 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
     MpiSession { notes, _kept: Some((file, room)) }
 }
 
-/// What ranks do while they wait. `set` is what the user has set for Open MPI; `unyielding` names the variable by which MPICH is told
-/// never to yield.
+/// What ranks do while they wait. `set` is what the user has set for Open MPI; `unyielding` names the
+/// variable by which MPICH is told never to yield.
 fn yielding_note(library: MpiLibrary, set: Option<&Setting>, unyielding: Option<&str>) -> String {
     let name = yielding::NAME;
     let if_known = if library == MpiLibrary::Unknown { " if they use Open MPI or MPICH" } else { "" };

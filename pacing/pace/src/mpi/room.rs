@@ -1,8 +1,11 @@
-//! The room: memory that the MPI processes under a pacer share, with a cell for each, in which they sleep and wake each other.
+//! The room: memory that the MPI processes under a pacer share, with a cell for each, in which they sleep and
+//! wake each other.
 //!
-//! Its layout is described in `shim/README.md` and defined in `shim/bell.h`. The pacer creates it and does not access it later.
+//! Its layout is described in `shim/README.md` and defined in `shim/bell.h`. The pacer creates it and does
+//! not access it later.
 //!
-//! Invariant: no process can shrink or grow it, so that no access to it can kill a process that has mapped it.
+//! Invariant: no process can shrink or grow it, so that no access to it can kill a process that has mapped
+//! it.
 
 use std::fs::File;
 use std::io;

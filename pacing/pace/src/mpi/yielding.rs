@@ -1,11 +1,12 @@
 //! Whether Open MPI's ranks yield while they wait: where the user has set `mpi_yield_when_idle`, and to what.
 //!
-//! Open MPI takes a setting from these places, the first one that has it (its FAQ, "How do I set the value of MCA parameters?"; the
-//! override file is `mca_base_override_param_file`): the administrator's override file; the launcher's arguments; the environment; the
-//! files that the launcher's arguments or the environment name; the user's file; the system's file.
+//! Open MPI takes a setting from these places, the first one that has it (its FAQ, "How do I set the value of
+//! MCA parameters?"; the override file is `mca_base_override_param_file`): the administrator's override file;
+//! the launcher's arguments; the environment; the files that the launcher's arguments or the environment
+//! name; the user's file; the system's file.
 //!
-//! Invariant: nothing is guessed. A place that cannot be read has no setting, and the shim says after `MPI_Init` if ranks do not yield
-//! although the user was told so.
+//! Invariant: nothing is guessed. A place that cannot be read has no setting, and the shim says after
+//! `MPI_Init` if ranks do not yield although the user was told so.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -49,7 +50,8 @@ pub struct Around<'a> {
     pub launcher: Option<PathBuf>,
 }
 
-/// What the user has set, if anything. `words` are the launcher's arguments, with those of the program behind them.
+/// What the user has set, if anything. `words` are the launcher's arguments, with those of the program behind
+/// them.
 pub fn find(words: &[OsString]) -> Option<Setting> {
     let launcher = words.first().and_then(|word| super::program::find(word)?.canonicalize().ok());
     let read = |path: &Path| fs::read_to_string(path).ok();
@@ -122,7 +124,8 @@ fn files_in(list: &OsStr) -> Vec<PathBuf> {
     list.split([',', ':']).filter(|path| !path.is_empty()).map(PathBuf::from).collect()
 }
 
-/// The folder of the system's files: `/etc/openmpi` for distributions, `etc` below the prefix for other installations.
+/// The folder of the system's files: `/etc/openmpi` for distributions, `etc` below the prefix for other
+/// installations.
 fn system_folder(around: &Around<'_>) -> Option<PathBuf> {
     let named = ["OPAL_SYSCONFDIR", "OPAL_PREFIX"].map(around.variable);
     if let [Some(folder), _] = named {
@@ -133,8 +136,8 @@ fn system_folder(around: &Around<'_>) -> Option<PathBuf> {
     Some(if prefix == Path::new("/usr") { PathBuf::from("/etc/openmpi") } else { prefix.join("etc") })
 }
 
-/// The value in a file: lines `NAME = VALUE`, of which the last one counts; `#` begins a comment. A file for `--tune` may hold
-/// arguments, as on the command line.
+/// The value in a file: lines `NAME = VALUE`, of which the last one counts; `#` begins a comment. A file for
+/// `--tune` may hold arguments, as on the command line.
 fn in_text(text: &str) -> Option<String> {
     let mut found = None;
     for line in text.lines() {

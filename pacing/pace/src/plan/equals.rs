@@ -1,12 +1,12 @@
-//! Threads that yield the core whenever they wait: they need no slices, and equal ones share a class, so that a yield
-//! hands the core to an equal.
+//! Threads that yield the core whenever they wait: they need no slices, and equal ones share a class, so that
+//! a yield hands the core to an equal.
 //!
-//! Some threads only claim to yield, and keep the core from all that are not above them. Therefore a thread that had no CPU time
-//! for [`DUE_MAX_NS`] gets a turn. Threads that do yield need no turns while there are so few of them per core that releases
-//! serve all in that time.
+//! Some threads only claim to yield, and keep the core from all that are not above them. Therefore a thread
+//! that had no CPU time for [`DUE_MAX_NS`] gets a turn. Threads that do yield need no turns while there are
+//! so few of them per core that releases serve all in that time.
 //!
-//! Invariant: outside of releases none of them is below the rest of the machine: a waiting thread uses little CPU time, and must
-//! soon notice that its wait is over.
+//! Invariant: outside of releases none of them is below the rest of the machine: a waiting thread uses little
+//! CPU time, and must soon notice that its wait is over.
 
 use super::{Class, DUE_MAX_NS, Planner, Seen};
 
@@ -42,8 +42,8 @@ impl Planner {
         &self.classes
     }
 
-    /// Puts the ready threads of least LVT to the front: one per core, and all with the same LVT as the last of these. All others
-    /// are put into the reserve.
+    /// Puts the ready threads of least LVT to the front: one per core, and all with the same LVT as the last
+    /// of these. All others are put into the reserve.
     pub(super) fn fill_front_of_yielding(&mut self, seen: &[Seen]) {
         self.order.clear();
         for Seen { slot, .. } in seen {

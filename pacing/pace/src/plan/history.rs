@@ -1,7 +1,7 @@
 //! What is remembered of a thread: its progress, and how long it held the front without any.
 //!
-//! Invariant: a thread that has stalled is ready again when its pause is over, or at once when its LVT changes or its waiting
-//! flag is unset. So the rule delays a thread with long events, but never stops it.
+//! Invariant: a thread that has stalled is ready again when its pause is over, or at once when its LVT
+//! changes or its waiting flag is unset. So the rule delays a thread with long events, but never stops it.
 
 use super::{Class, LVT_MAX_NS, Rank, Seen};
 
@@ -11,7 +11,8 @@ const LIMIT_FIRST_NS: u64 = 10_000_000;
 const LIMIT_MIN_NS: u64 = 4_000_000;
 /// The longest such time: a thread that lies can hold the front no longer at a time.
 const LIMIT_MAX_NS: u64 = 100_000_000;
-/// A thread that has held the front for this long without CPU time is *hindered*: others keep it from running.
+/// A thread that has held the front for this long without CPU time is *hindered*: others keep it from
+/// running.
 const HINDERED_NS: u64 = 20_000_000;
 
 /// What is remembered of a thread.
@@ -28,7 +29,8 @@ pub struct History {
     /// When its last turn began.
     pub turn_ns: u64,
     lvt_ns: u64,
-    /// How long it has held the front since its last progress, altogether, since its last pause, and at a stretch.
+    /// How long it has held the front since its last progress, altogether, since its last pause, and at a
+    /// stretch.
     held_ns: u64,
     spent_ns: u64,
     stretch_ns: u64,
@@ -57,8 +59,8 @@ impl History {
         }
     }
 
-    /// Notes what the page shows of it, and returns whether it has made progress. `past_ns` is the time since the last call, and
-    /// `worked_ns` all the time so far, both outside of releases.
+    /// Notes what the page shows of it, and returns whether it has made progress. `past_ns` is the time since
+    /// the last call, and `worked_ns` all the time so far, both outside of releases.
     pub fn note(&mut self, seen: &Seen, now_ns: u64, past_ns: u64, worked_ns: u64, slice_ns: u64) -> bool {
         let held = self.class >= Class::Front;
         self.note_cpu(seen.cpu_ns, now_ns);
@@ -92,8 +94,8 @@ impl History {
         progress
     }
 
-    /// Learns how long the last progress took. A thread that makes progress as soon as it runs has waited for others before; one that
-    /// makes it later has worked all the time.
+    /// Learns how long the last progress took. A thread that makes progress as soon as it runs has waited for
+    /// others before; one that makes it later has worked all the time.
     fn learn(&mut self, slice_ns: u64) {
         let at_once = self.stretch_ns <= 2 * slice_ns;
         let needed_ns = if at_once { self.stretch_ns } else { self.held_ns };
@@ -118,8 +120,9 @@ impl History {
         self.hindered = true;
     }
 
-    /// Its place in the order of threads. `worked_ns` is the time so far outside of releases, and `progress_ns` is when any thread
-    /// last made progress. A waiting thread that has run since then has nothing new to see.
+    /// Its place in the order of threads. `worked_ns` is the time so far outside of releases, and
+    /// `progress_ns` is when any thread last made progress. A waiting thread that has run since then has
+    /// nothing new to see.
     pub fn rank(&self, worked_ns: u64, progress_ns: u64) -> Rank {
         if self.lvt_ns > LVT_MAX_NS {
             (3, 0, false, self.ran_ns)

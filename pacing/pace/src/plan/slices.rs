@@ -1,16 +1,19 @@
-//! How long slices are best: compares two lengths by the progress that the program makes with each, and keeps the better one. A pure
-//! core, like the planner.
+//! How long slices are best: compares two lengths by the progress that the program makes with each, and keeps
+//! the better one. A pure core, like the planner.
 //!
-//! What a thread at the front publishes does not show whether it computes or polls memory for a thread that is held back. Where steps
-//! are short, most of a long slice is spent polling; where they are long, a short slice only costs decisions. So lengths are
-//! compared by what they bring about. A comparison has four stretches, the current length, the other one twice, and the current one
-//! again, so that a load that changes slowly, and the two kinds of releases that alternate, favour neither.
+//! What a thread at the front publishes does not show whether it computes or polls memory for a thread that
+//! is held back. Where steps are short, most of a long slice is spent polling; where they are long, a short
+//! slice only costs decisions. So lengths are compared by what they bring about. A comparison has four
+//! stretches, the current length, the other one twice, and the current one again, so that a load that changes
+//! slowly, and the two kinds of releases that alternate, favour neither.
 //!
-//! Invariants: a length is only taken if it was better in both halves of a comparison. Without countable progress it stays as it is.
+//! Invariants: a length is only taken if it was better in both halves of a comparison. Without countable
+//! progress it stays as it is.
 
 use super::trial::Stretch;
 
-/// The lengths that are compared. The governor never needs more than a quarter of a core, which is the limit of short ones.
+/// The lengths that are compared. The governor never needs more than a quarter of a core, which is the limit
+/// of short ones.
 pub const LENGTHS_NS: [u64; 3] = [100_000, 200_000, 500_000];
 /// The one that is used before any comparison.
 const FIRST: usize = 1;
@@ -21,11 +24,13 @@ const STRETCH_MAX_NS: u64 = 160_000_000;
 const STEPS_MIN: u64 = 16;
 /// The time until the first comparison, which then is over before the first trial of another way.
 const FIRST_NS: u64 = 10_000_000;
-/// The time until the next comparison when the neighbours of a length were not better; it grows by the factor up to the limit.
+/// The time until the next comparison when the neighbours of a length were not better; it grows by the factor
+/// up to the limit.
 const INTERVAL_NS: u64 = 1_000_000_000;
 const INTERVAL_FACTOR: u64 = 4;
 const INTERVAL_MAX_NS: u64 = 60_000_000_000;
-/// The progress that another length must reach to be taken, in per cent of the current one's. A shorter one takes time of a core.
+/// The progress that another length must reach to be taken, in per cent of the current one's. A shorter one
+/// takes time of a core.
 const SHORTER_PERCENT: u64 = 106;
 const LONGER_PERCENT: u64 = 102;
 /// Below this in its first stretch, the other length is given up at once.
@@ -68,8 +73,9 @@ impl Slices {
         }
     }
 
-    /// The length from now on, with the program's progress so far in any unit; none after progress was seen too seldom to be compared.
-    /// Only while `comparable`, nothing else changes that matters for progress.
+    /// The length from now on, with the program's progress so far in any unit; none after progress was seen
+    /// too seldom to be compared. Only while `comparable`, nothing else changes that matters for
+    /// progress.
     pub fn decide(&mut self, now_ns: u64, progress: u64, comparable: bool) -> Option<u64> {
         if comparable {
             self.advance(now_ns, progress);

@@ -138,7 +138,8 @@ fn says(habit: Habit, slice: u64, ran: u64) -> (u64, bool) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever is published: no thread waits for a second, no more are ahead than there are cores, and releases are kept.
+    /// Whatever is published: no thread waits for a second, no more are ahead than there are cores, and
+    /// releases are kept.
     #[test]
     fn nobody_starves_and_the_rest_of_the_machine_has_its_time(
         habits in proptest::collection::vec(habits(), 1..200),

@@ -1,12 +1,14 @@
-//! Whether pacing helps: from time to time tries another way for a short while, and keeps the one under which the program makes
-//! progress fastest. A pure core, like the planner.
+//! Whether pacing helps: from time to time tries another way for a short while, and keeps the one under which
+//! the program makes progress fastest. A pure core, like the planner.
 //!
-//! A way is compared with the current one by the program's progress in a stretch of time with it and in two stretches without it,
-//! before and after, so that a load that changes slowly favours neither. A way that is better twice in a row is taken. The time
-//! between trials grows, so that a way that does not help costs at most 3 % of a run of ten seconds. One under which the program all
-//! but stands still is given up after a quarter of its stretch, so that runs of a second are not slower for it.
+//! A way is compared with the current one by the program's progress in a stretch of time with it and in two
+//! stretches without it, before and after, so that a load that changes slowly favours neither. A way that is
+//! better twice in a row is taken. The time between trials grows, so that a way that does not help costs at
+//! most 3 % of a run of ten seconds. One under which the program all but stands still is given up after a
+//! quarter of its stretch, so that runs of a second are not slower for it.
 //!
-//! Invariant: without countable progress the way changes only when the facts do (whether threads yield, whether others want cores).
+//! Invariant: without countable progress the way changes only when the facts do (whether threads yield,
+//! whether others want cores).
 
 /// How the threads of a program are scheduled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,12 +21,14 @@ pub enum Way {
     Ordered,
 }
 
-/// How long a stretch is, at first and at most: whole release periods, so that releases are the same part of every stretch.
+/// How long a stretch is, at first and at most: whole release periods, so that releases are the same part of
+/// every stretch.
 const STRETCH_NS: u64 = 40_000_000;
 const STRETCH_MAX_NS: u64 = 320_000_000;
 /// How many times progress must be seen in a stretch for it to count.
 const STEPS_MIN: u64 = 4;
-/// The time until the first trial, and until the first one if threads are not paced, where little is to be gained.
+/// The time until the first trial, and until the first one if threads are not paced, where little is to be
+/// gained.
 const FIRST_NS: u64 = 100_000_000;
 const FIRST_UNPACED_NS: u64 = 3_000_000_000;
 /// The time until the next trial after another way was found to be better.
@@ -34,8 +38,9 @@ const INTERVAL_FACTOR: u64 = 4;
 const INTERVAL_MAX_NS: u64 = 60_000_000_000;
 /// The rate that a way must reach to be taken, in per cent of the current way's rate.
 const BETTER_PERCENT: u64 = 112;
-/// A way under which the program makes less than one part in so many of its usual progress is given up before its stretch is over:
-/// threads that poll stand still without pacing, and a stretch is as long as a fifth of a second where progress is seen seldom.
+/// A way under which the program makes less than one part in so many of its usual progress is given up before
+/// its stretch is over: threads that poll stand still without pacing, and a stretch is as long as a fifth of
+/// a second where progress is seen seldom.
 const HOPELESS_ONE_IN: u64 = 4;
 /// The part of a stretch, one in so many, after which that is judged; at least a period of releases.
 const JUDGED_ONE_IN: u64 = 4;
@@ -87,8 +92,8 @@ impl Stretch {
         self.steps
     }
 
-    /// Whether so much of a stretch of `length_ns` has passed, with so little progress beside the rate `usual`, that the rest cannot
-    /// make it better.
+    /// Whether so much of a stretch of `length_ns` has passed, with so little progress beside the rate
+    /// `usual`, that the rest cannot make it better.
     fn is_hopeless(&self, now_ns: u64, length_ns: u64, usual: u64) -> bool {
         let rate = self.rate(now_ns, (length_ns / JUDGED_ONE_IN).max(JUDGED_LEAST_NS));
         rate.is_some_and(|rate| rate < usual / HOPELESS_ONE_IN)
@@ -179,7 +184,8 @@ impl Trial {
         }
     }
 
-    /// Notes the facts. When they change, earlier measurements are no longer valid, and the usual way is taken.
+    /// Notes the facts. When they change, earlier measurements are no longer valid, and the usual way is
+    /// taken.
     fn note(&mut self, now_ns: u64, facts: Facts) -> Option<Change> {
         let changed = (facts.yields, facts.crowded) != (self.facts.yields, self.facts.crowded);
         self.facts = facts;

@@ -81,7 +81,8 @@ impl Pacer for Loader {
 
     fn prepare(&self, command: &mut Command) -> Result<(), PaceError> {
         // The command joins the class before it executes its program, and its children inherit it.
-        // SAFETY: the closure makes one system call, which is allowed between fork and exec, and touches no memory of others.
+        // SAFETY: the closure makes one system call, which is allowed between fork and exec, and touches no
+        // memory of others.
         unsafe {
             command.pre_exec(|| {
                 let parameter = libc::sched_param { sched_priority: 0 };

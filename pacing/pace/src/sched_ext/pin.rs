@@ -1,4 +1,5 @@
-//! Where the page is pinned, so that programs find it: a file in the kernel's BPF file system, named by the pacer's process.
+//! Where the page is pinned, so that programs find it: a file in the kernel's BPF file system, named by the
+//! pacer's process.
 //!
 //! Invariant: a pin outlives its pacer only if that was killed; the next pacer to start removes it.
 
@@ -14,7 +15,8 @@ const PREFIX: &str = "paceline-";
 pub struct Pin(PathBuf);
 
 impl Pin {
-    /// A place for the page of this process, at which nothing is created yet. Pins that dead pacers have left are removed.
+    /// A place for the page of this process, at which nothing is created yet. Pins that dead pacers have left
+    /// are removed.
     pub fn new() -> Self {
         for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
             let name = entry.file_name();

@@ -1,6 +1,7 @@
 //! The policy as an object of the kernel: loads it, attaches it, and reads its report.
 //!
-//! Invariant: the policy is attached while its link is held; dropping the link, or the death of this process, detaches it.
+//! Invariant: the policy is attached while its link is held; dropping the link, or the death of this process,
+//! detaches it.
 
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, set_print};
 
@@ -70,8 +71,9 @@ impl Policy {
     /// Detaches the policy.
     pub fn detach(&mut self) {
         if let Some(link) = self.link.take() {
-            // Closing the link would not be enough: a forked child that has not executed its program yet, and gets no CPU time under
-            // the policy, holds it as well. This call fails if the kernel has detached the policy itself.
+            // Closing the link would not be enough: a forked child that has not executed its program yet, and
+            // gets no CPU time under the policy, holds it as well. This call fails if the kernel
+            // has detached the policy itself.
             let _ = link.detach();
         }
     }

@@ -3,7 +3,8 @@
 /// The length of a text in the report, in bytes.
 const TEXT_BYTES: usize = 128;
 
-/// `struct report` of `pacing/linux/least_lvt.h`. The counters continue when the policy is detached and attached again.
+/// `struct report` of `pacing/linux/least_lvt.h`. The counters continue when the policy is detached and
+/// attached again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PolicyReport {
     /// The kernel's number of the reason why it has ended the policy; 0 while it runs.

@@ -1,8 +1,10 @@
-//! Whether the paced tasks get any CPU time at all: the fair class comes before theirs, so that programs which always want to run
-//! could take all CPU time, or a paced task could be stranded in the queue of a CPU on which such a program runs.
+//! Whether the paced tasks get any CPU time at all: the fair class comes before theirs, so that programs
+//! which always want to run could take all CPU time, or a paced task could be stranded in the queue of a CPU
+//! on which such a program runs.
 //!
-//! A pure state machine. Invariants: paced tasks are left without CPU time for at most about [`STARVED`]; after that the
-//! policy is detached for [`PAUSE_LEAST`], and for twice as long every next time in a row, up to [`PAUSE_MOST`].
+//! A pure state machine. Invariants: paced tasks are left without CPU time for at most about [`STARVED`];
+//! after that the policy is detached for [`PAUSE_LEAST`], and for twice as long every next time in a row, up
+//! to [`PAUSE_MOST`].
 
 use std::time::Duration;
 
@@ -50,8 +52,9 @@ impl Starvation {
         self.paused_until.is_some()
     }
 
-    /// What to do at the time `now`. `ran` is the CPU time of all paced tasks, `waiting` says whether any of them waits for a CPU, and
-    /// `stranded` is for how long one has been in the queue of a CPU that runs none of them.
+    /// What to do at the time `now`. `ran` is the CPU time of all paced tasks, `waiting` says whether any of
+    /// them waits for a CPU, and `stranded` is for how long one has been in the queue of a CPU that runs
+    /// none of them.
     pub fn judge(&mut self, now: Duration, ran: Duration, waiting: bool, stranded: Duration) -> Action {
         if let Some(until) = self.paused_until {
             if now < until {
@@ -95,7 +98,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Judges every 50 ms from `from` to `to`, while tasks wait and run for `permille` of the time; returns all actions but `Keep`.
+    /// Judges every 50 ms from `from` to `to`, while tasks wait and run for `permille` of the time; returns
+    /// all actions but `Keep`.
     fn starve(watch: &mut Starvation, from: u32, to: u32, permille: u32) -> Vec<(u32, Action)> {
         let steps = (from..to).step_by(50);
         let judged =

@@ -69,8 +69,8 @@ pub struct TogetherArguments {
 
     /// Also starts processes on the hosts in FILE, by ssh
     ///
-    /// A line is a host and, unless it is one, the number of processes: `node7 2`. The program and the secret must be there
-    /// under the same names.
+    /// A line is a host and, unless it is one, the number of processes: `node7 2`. The program and the
+    /// secret must be there under the same names.
     #[arg(long, value_name = "FILE", requires_all = ["secret", "listen"])]
     pub hosts: Option<PathBuf>,
 
@@ -182,7 +182,8 @@ pub struct JoinArguments {
     #[arg(long, value_name = "FILE")]
     pub secret: PathBuf,
 
-    /// How long it lives where rank 0 has started it: as long as standard input is open, from which it reads the secret
+    /// How long it lives where rank 0 has started it: as long as standard input is open, from which it reads
+    /// the secret
     #[arg(long, hide = true, value_enum, value_name = "ROLE")]
     pub lifeline: Option<Role>,
 

@@ -24,8 +24,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens for requests to the run of `scenario` that `monitor` watches. `elastic` says whether its number of threads can
-    /// change.
+    /// Listens for requests to the run of `scenario` that `monitor` watches. `elastic` says whether its
+    /// number of threads can change.
     pub fn open(scenario: &str, monitor: &Monitor, elastic: bool) -> io::Result<Self> {
         // Looking for runs removes what killed ones have left.
         folder::runs()?;

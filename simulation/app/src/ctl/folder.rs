@@ -1,7 +1,7 @@
 //! The folder of the sockets, the runs that listen there, and how to ask one.
 //!
-//! It is `paceline` in `$XDG_RUNTIME_DIR`, else `paceline-UID` in the folder for temporary files. Invariant: it belongs to
-//! us and nobody else may enter it, or it is not used.
+//! It is `paceline` in `$XDG_RUNTIME_DIR`, else `paceline-UID` in the folder for temporary files. Invariant:
+//! it belongs to us and nobody else may enter it, or it is not used.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, Read, Write};

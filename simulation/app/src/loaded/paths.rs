@@ -1,4 +1,5 @@
-//! Paths in what processes tell each other and what checkpoints hold: a text, or a list of bytes where it is none.
+//! Paths in what processes tell each other and what checkpoints hold: a text, or a list of bytes where it is
+//! none.
 
 use std::path::{Path, PathBuf};
 

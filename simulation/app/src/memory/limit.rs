@@ -1,7 +1,7 @@
 //! How much memory there is: of the machine, and of the control groups that the process is in.
 //!
-//! Sources: proc(5), `MemTotal`; the kernel's documentation of control groups, version 2 (`memory.max`) and version 1
-//! (`memory.limit_in_bytes`). Invariant: a limit that cannot be read does not count.
+//! Sources: proc(5), `MemTotal`; the kernel's documentation of control groups, version 2 (`memory.max`) and
+//! version 1 (`memory.limit_in_bytes`). Invariant: a limit that cannot be read does not count.
 
 use std::fmt;
 use std::fs;

@@ -1,7 +1,8 @@
 //! The results that an output folder holds before a run: of the same run, or of another one.
 //!
-//! Two runs are the same if program, model, parameters, input files, horizon and seed are the same: they have the same results, and whoever
-//! repeats a run wants to replace them. The results of another run are replaced too, but not without a word.
+//! Two runs are the same if program, model, parameters, input files, horizon and seed are the same: they have
+//! the same results, and whoever repeats a run wants to replace them. The results of another run are replaced
+//! too, but not without a word.
 //!
 //! Invariant: only files that a summary of Paceline names in `files` are removed.
 
@@ -14,7 +15,8 @@ use serde_json::Value;
 /// The most bytes of a summary that is looked at.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What tells the results of a run from those of others: for each of some places in its summary (a JSON pointer) a name and the value.
+/// What tells the results of a run from those of others: for each of some places in its summary (a JSON
+/// pointer) a name and the value.
 #[derive(Clone, Debug, Default)]
 pub struct Identity(Vec<(&'static str, String, Value)>);
 
@@ -94,7 +96,8 @@ impl Earlier {
         Some(format!("{} holds {what}; this run replaces them when it ends", folder.display()))
     }
 
-    /// Removes a file of another run, which could not be replaced: it would stand beside the summary of this one.
+    /// Removes a file of another run, which could not be replaced: it would stand beside the summary of this
+    /// one.
     pub(super) fn remove_other(&self, path: &Path) {
         let Self::Other(_, files) = self else { return };
         let name = path.file_name().unwrap_or_default();

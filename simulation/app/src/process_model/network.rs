@@ -52,7 +52,8 @@ impl ChosenNetwork {
     }
 }
 
-/// The section `[network]`, which a model reads early whose parameters name hosts, and which is read after the model else.
+/// The section `[network]`, which a model reads early whose parameters name hosts, and which is read after
+/// the model else.
 #[derive(Debug)]
 pub struct NetworkSection {
     section: Section,

@@ -36,8 +36,8 @@ impl Trace {
         move |round| trace.with(|written| written.tell(round))
     }
 
-    /// Writes what is left, of a run that has ended at `end`, or with its last round where that is not known; or says what went
-    /// wrong since the file was made.
+    /// Writes what is left, of a run that has ended at `end`, or with its last round where that is not known;
+    /// or says what went wrong since the file was made.
     pub fn finish(&self, end: Option<Time>) -> Result<(), CommandError> {
         self.with(|Written { file, time }| {
             Ok(file.take().map_or(Ok(()), |file| file.finish(end.unwrap_or(*time)))?)

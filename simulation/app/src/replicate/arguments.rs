@@ -26,7 +26,8 @@ pub struct ReplicateArguments {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=MOST_AT_ONCE))]
     pub at_once: Option<u32>,
 
-    /// Writes summary.json and replications.csv into this folder, which is created if it does not exist, and the files of each replication into a folder seed-SEED in it
+    /// Writes summary.json and replications.csv into this folder, which is created if it does not exist, and
+    /// the files of each replication into a folder seed-SEED in it
     ///
     /// The files hold results only, no speeds: they are byte-identical however the replications are run.
     #[arg(long, value_name = "DIR")]

@@ -8,7 +8,8 @@ use crate::summary::Outcome;
 /// What came of a replication.
 #[derive(Debug)]
 pub enum Fate {
-    /// It has ended, maybe interrupted; with the reason why its files could not be written, if they could not.
+    /// It has ended, maybe interrupted; with the reason why its files could not be written, if they could
+    /// not.
     Ended(Box<Outcome>, Option<CommandError>),
     /// It has failed.
     Failed(CommandError),

@@ -1,7 +1,8 @@
 //! Replications side by side on threads of this process.
 //!
-//! Invariants: replications begin in their order; each runs on one lane, a thread that only waits for the run's own workers, and no
-//! two share anything but the handles to look at them. What came of them is reported on the calling thread.
+//! Invariants: replications begin in their order; each runs on one lane, a thread that only waits for the
+//! run's own workers, and no two share anything but the handles to look at them. What came of them is
+//! reported on the calling thread.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,9 +11,9 @@ use std::thread::Builder;
 
 use paceline_kernel::{Caught, catch};
 
-/// Calls `job` with the numbers from 0 to `count`, on `lanes` threads, until it returns `None`, and `done` with each result, in the
-/// order in which they come. A panic in `job` is a result too: `panicked` makes it of the panic. The error: no
-/// thread can be started.
+/// Calls `job` with the numbers from 0 to `count`, on `lanes` threads, until it returns `None`, and `done`
+/// with each result, in the order in which they come. A panic in `job` is a result too: `panicked` makes it
+/// of the panic. The error: no thread can be started.
 pub fn side_by_side<R: Send>(
     count: u32,
     lanes: u32,

@@ -16,8 +16,9 @@ use crate::provenance::Provenance;
 /// The greatest seed that a scenario can hold: TOML's integers have 64 bits with a sign.
 const LAST_SEED: u64 = i64::MAX as u64;
 
-/// So many times the replications for which there are cores run at once where each has several threads: threads of one run wait for
-/// each other, and meanwhile those of another compute (measured: `docs/clusters.md`).
+/// So many times the replications for which there are cores run at once where each has several threads:
+/// threads of one run wait for each other, and meanwhile those of another compute (measured:
+/// `docs/clusters.md`).
 const BESIDE_WAITING: u32 = 2;
 
 /// How replications are run.

@@ -1,5 +1,5 @@
-//! Replications as a sample: of each quantity the mean, the standard deviation and the interval that holds the true mean with a
-//! confidence of 95 %.
+//! Replications as a sample: of each quantity the mean, the standard deviation and the interval that holds
+//! the true mean with a confidence of 95 %.
 //!
 //! Invariant: only replications that came to their end count.
 
@@ -55,8 +55,8 @@ impl Quantity {
     }
 }
 
-/// The quantities that are numbers wherever they are told, in the order in which they are told; `of_run` are those of the run beside
-/// the model's. Also the names of all other results.
+/// The quantities that are numbers wherever they are told, in the order in which they are told; `of_run` are
+/// those of the run beside the model's. Also the names of all other results.
 pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Vec<&'static str>) {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, _) in outcomes.iter().flat_map(|outcome| &outcome.lines) {

@@ -1,7 +1,7 @@
 //! The keys of `[run]` that only optimistic and mixed runs read.
 //!
-//! Under the other protocols they are checked for sense all the same, and have no effect. Invariant: what the engine would
-//! refuse is refused here already, at the key's place and before anything runs.
+//! Under the other protocols they are checked for sense all the same, and have no effect. Invariant: what the
+//! engine would refuse is refused here already, at the key's place and before anything runs.
 
 use std::ops::Range;
 

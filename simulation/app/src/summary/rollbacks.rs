@@ -1,4 +1,5 @@
-//! How well running ahead paid in an optimistic or mixed run: to people in a short block, to programs in full.
+//! How well running ahead paid in an optimistic or mixed run: to people in a short block, to programs in
+//! full.
 //!
 //! Invariant: nothing of this goes into the output folder, whose files are the same under every protocol.
 

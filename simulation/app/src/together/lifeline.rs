@@ -1,9 +1,11 @@
 //! How a process notices that the one that started it is gone: its standard input ends.
 //!
-//! Rank 0 writes the secret there, and keeps the other end open as long as it lives. So whatever ends it, at whatever moment, those that
-//! it has started end too, on other hosts as well, where ssh passes the end on. They need no connection to it for that, and no time limit.
+//! Rank 0 writes the secret there, and keeps the other end open as long as it lives. So whatever ends it, at
+//! whatever moment, those that it has started end too, on other hosts as well, where ssh passes the end on.
+//! They need no connection to it for that, and no time limit.
 //!
-//! One of them speaks of what all of them see: that rank 0 is gone, or says nothing. Invariant: that is told once in a run.
+//! One of them speaks of what all of them see: that rank 0 is gone, or says nothing. Invariant: that is told
+//! once in a run.
 
 use std::io::{BufRead, ErrorKind, Read, Write};
 use std::process::ChildStdin;
@@ -48,8 +50,8 @@ pub fn write_secret(to: &mut ChildStdin, words: &[u8]) -> std::io::Result<()> {
 }
 
 impl Lifeline {
-    /// Reads the secret from standard input, for which it waits `within` this time, and watches for the end of that. Nothing follows the
-    /// secret there.
+    /// Reads the secret from standard input, for which it waits `within` this time, and watches for the end
+    /// of that. Nothing follows the secret there.
     pub fn open(role: Role, within: Duration) -> Result<(Self, Vec<u8>), CommandError> {
         // Rank 0 may be killed while this process is stopped: being continued, it notices.
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
@@ -134,7 +136,8 @@ impl Shared {
     }
 }
 
-/// Whether a run has ended because rank 0 is lost, and then whether that is gone; it may also have been stopped.
+/// Whether a run has ended because rank 0 is lost, and then whether that is gone; it may also have been
+/// stopped.
 fn gone(failure: &CommandError) -> Option<bool> {
     let CommandError::Run(error, _) = failure else { return None };
     let RunError::Peers(error) = &**error else { return None };

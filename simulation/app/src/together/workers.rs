@@ -1,7 +1,7 @@
 //! The processes that rank 0 starts: more of this program here, and by ssh on other hosts.
 //!
-//! Invariants: each that was started is waited for; one that does not end by itself within the limit is killed. None outlives this
-//! process, whatever ends that ([`lifeline`]).
+//! Invariants: each that was started is waited for; one that does not end by itself within the limit is
+//! killed. None outlives this process, whatever ends that ([`lifeline`]).
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -92,7 +92,8 @@ impl Workers {
         self.started.len() as u32
     }
 
-    /// Ends all of them at once: one that is stopped would not notice that the run is over, and hold up this process.
+    /// Ends all of them at once: one that is stopped would not notice that the run is over, and hold up this
+    /// process.
     pub fn kill(&mut self) {
         for Worker { child, .. } in &mut self.started {
             // One that has ended is not there any more.

@@ -1,5 +1,5 @@
-//! Interleaved measurement: in every round each candidate is run once, so that whatever disturbs the machine disturbs all;
-//! what counts is the median of the rounds, with the spread beside it.
+//! Interleaved measurement: in every round each candidate is run once, so that whatever disturbs the machine
+//! disturbs all; what counts is the median of the rounds, with the spread beside it.
 
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
 //! The long run: whether an optimistic run without lookahead is as fast in the end as in the beginning.
 //!
-//! A thread reads the run's monitor a hundred times a second; the rate of a tenth of the events is read off what it saw.
+//! A thread reads the run's monitor a hundred times a second; the rate of a tenth of the events is read off
+//! what it saw.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

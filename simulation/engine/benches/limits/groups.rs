@@ -1,4 +1,5 @@
-//! The groups of the document, and those of them that run PHOLD 2048 x 16 (one has other sizes), 25 % of messages to any LP.
+//! The groups of the document, and those of them that run PHOLD 2048 x 16 (one has other sizes), 25 % of
+//! messages to any LP.
 
 use paceline_engine::{Protocol, Speculation};
 use paceline_kernel::{Cancellation, Saving, Time};
@@ -178,7 +179,8 @@ fn savings() -> Vec<Case> {
     };
     let mut cases: Vec<Case> =
         [0.0, 0.01].map(|lookahead_s| case(lookahead_s, &ways(&Way::optimistic(8)))).into();
-    // One federate: all is safe where there is lookahead, and nearly nothing is rolled back where there is none.
+    // One federate: all is safe where there is lookahead, and nearly nothing is rolled back where there is
+    // none.
     for (name, lookahead_s, first) in [
         ("1 federate, 0.01", 0.01, Way::new(Protocol::Window, 1, 1).named("window")),
         ("1 federate, 0", 0.0, Way::sequential()),

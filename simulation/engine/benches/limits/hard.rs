@@ -1,4 +1,5 @@
-//! A model of what is hard for a parallel simulation: PHOLD's LPs that pass messages around, with laws of their own.
+//! A model of what is hard for a parallel simulation: PHOLD's LPs that pass messages around, with laws of
+//! their own.
 
 use std::hint::black_box;
 

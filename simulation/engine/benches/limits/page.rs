@@ -1,7 +1,7 @@
 //! Lines of results as one HTML page: a section for each group, with plots and tables.
 //!
-//! What a section checks is whether the measurement can be trusted: that all rows of a table computed the same, and that the
-//! rounds agree. Of the long run it checks whether it keeps its speed.
+//! What a section checks is whether the measurement can be trusted: that all rows of a table computed the
+//! same, and that the rounds agree. Of the long run it checks whether it keeps its speed.
 
 use std::path::Path;
 

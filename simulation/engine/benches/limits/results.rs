@@ -1,6 +1,7 @@
 //! What was measured: a line for each row, printed as Markdown tables and written as JSON lines.
 //!
-//! Every table is printed and written as soon as it is there, so that a run that is cut short leaves what it has measured.
+//! Every table is printed and written as soon as it is there, so that a run that is cut short leaves what it
+//! has measured.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Rows of a table: what is run, for how long, and what came of it.
 //!
-//! The rows of a case differ in speed by up to a thousand times. A row therefore first runs to a short horizon that is the
-//! same for all rows of its case, which shows that they compute the same result (equal digests); then its own horizon grows
-//! until a run takes about [`row_seconds`].
+//! The rows of a case differ in speed by up to a thousand times. A row therefore first runs to a short
+//! horizon that is the same for all rows of its case, which shows that they compute the same result (equal
+//! digests); then its own horizon grows until a run takes about [`row_seconds`].
 
 use std::cell::RefCell;
 use std::time::Instant;

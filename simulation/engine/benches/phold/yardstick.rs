@@ -1,7 +1,7 @@
 //! The yardstick: PHOLD written by hand for one thread and for nothing else.
 //!
-//! One lookahead-wide bucket of simulated time after the other; within a bucket LP by LP, each LP's events in order of
-//! time. No protocol, no checks, no digest, no choice. The random numbers are those of the kernel.
+//! One lookahead-wide bucket of simulated time after the other; within a bucket LP by LP, each LP's events in
+//! order of time. No protocol, no checks, no digest, no choice. The random numbers are those of the kernel.
 
 use paceline_kernel::Rng;
 

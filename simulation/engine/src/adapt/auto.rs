@@ -1,24 +1,25 @@
 //! `auto`: finds by trials how a model runs fastest.
 //!
-//! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that is best for
-//! most models. A first glance shows whether windows are nearly empty: then another way replaces it at once. A little
-//! later, and then at growing intervals, every way that could be better is tried for a short stretch, the present one
-//! first. Those that come near the fastest are tried once more, for longer, since the beginning and the end of a stretch
-//! weigh much in a short one; then the run continues with the fastest. The result does not depend on that: a way only says
-//! which worker runs what.
+//! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that
+//! is best for most models. A first glance shows whether windows are nearly empty: then another way replaces
+//! it at once. A little later, and then at growing intervals, every way that could be better is tried for a
+//! short stretch, the present one first. Those that come near the fastest are tried once more, for longer,
+//! since the beginning and the end of a stretch weigh much in a short one; then the run continues with the
+//! fastest. The result does not depend on that: a way only says which worker runs what.
 //!
-//! An optimistic run has trials too, later and less often: its ways are other groups, and no parallel work at all,
-//! since rollbacks may cost more than a second core brings.
+//! An optimistic run has trials too, later and less often: its ways are other groups, and no parallel work at
+//! all, since rollbacks may cost more than a second core brings.
 //!
-//! Where other programs keep the workers from their cores, the next trial is due at once, and all in one group, which is work for
-//! one thread, is among its ways.
+//! Where other programs keep the workers from their cores, the next trial is due at once, and all in one
+//! group, which is work for one thread, is among its ways.
 //!
-//! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the LPs anew takes
-//! long, the trial waits until that is a small part too.
+//! Trials are bounded by what has run before them: a stretch is a small part of that, and where dealing the
+//! LPs anew takes long, the trial waits until that is a small part too.
 //!
-//! Dealing LPs anew for a stretch takes time as well, often as long as the stretch itself. That is not counted in the rate of a way, since
-//! a run that continues with it pays for it once, and does not shorten the stretch: otherwise the present way, for which nothing is
-//! dealt, would win against one that is a quarter faster.
+//! Dealing LPs anew for a stretch takes time as well, often as long as the stretch itself. That is not
+//! counted in the rate of a way, since a run that continues with it pays for it once, and does not shorten
+//! the stretch: otherwise the present way, for which nothing is dealt, would win against one that is a
+//! quarter faster.
 //!
 //! Invariant: what a pause costs is counted with the way that comes after it, but not in its rate.
 
@@ -207,8 +208,8 @@ impl Auto {
         Some(Self::among(&ways, threads, dealing, if open { FIRST } else { FIRST_GIVEN }, draws))
     }
 
-    /// Chooses among `ways`, the best guess first. To deal LPs anew may take about as long as `dealing`; the first trial is
-    /// `first` after the start of the run.
+    /// Chooses among `ways`, the best guess first. To deal LPs anew may take about as long as `dealing`; the
+    /// first trial is `first` after the start of the run.
     fn among(
         ways: &[(Protocol, Option<u32>)],
         threads: u32,
@@ -276,7 +277,8 @@ impl Auto {
         self.seen = true;
     }
 
-    /// The workers are kept from their cores, `run` after the start of the run: a trial is due, unless there has just been one.
+    /// The workers are kept from their cores, `run` after the start of the run: a trial is due, unless there
+    /// has just been one.
     pub(crate) fn hurry(&mut self, run: Duration) {
         if self.trial.is_none() && run >= self.calm {
             self.due = self.due.min(run);

@@ -6,11 +6,11 @@
 //! differs from model to model: under [`Balance::Load`] every move is a trial, which the next look ends. If
 //! the run has not become faster, all LPs go back to where they were.
 //!
-//! Where a run has several processes, each says how its federates stand ([`Standing`]), and what its LPs have done ([`Measured`]); all
-//! decide on what all have said.
+//! Where a run has several processes, each says how its federates stand ([`Standing`]), and what its LPs have
+//! done ([`Measured`]); all decide on what all have said.
 //!
-//! Invariants: a move leaves the number of federates as it is, and which process has which; all processes come to the same partition; the
-//! result of a run does not depend on anything in here.
+//! Invariants: a move leaves the number of federates as it is, and which process has which; all processes
+//! come to the same partition; the result of a run does not depend on anything in here.
 
 mod report;
 mod standing;
@@ -30,18 +30,21 @@ use standing::{costed, joined, lately};
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 /// Between two looks while nothing moves, at most: the time doubles up to this.
 const LAST_LOOK: Duration = Duration::from_secs(60);
-/// From a look to the next one, at least so many times what the look took: looks cost 2 % of the time at most.
+/// From a look to the next one, at least so many times what the look took: looks cost 2 % of the time at
+/// most.
 const REST_BY_LOOK: u32 = 50;
 /// What a move must make a run faster by to stay, as a share of its rate before.
 const LEAST_FASTER: f64 = 0.02;
-/// After a move that did not stay, the next look comes after so many times [`FIRST_LOOK`]; twice as many after each other one.
+/// After a move that did not stay, the next look comes after so many times [`FIRST_LOOK`]; twice as many
+/// after each other one.
 const REST_AFTER_FAILURE: u32 = 32;
 /// The share of the time that a move must promise to save.
 const LEAST_GAIN: f64 = 0.05;
-/// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench -p
-/// paceline-engine --bench balance` shows the gain.
+/// What a message to another federate costs more than one within, in nanoseconds. An estimate; `cargo bench
+/// -p paceline-engine --bench balance` shows the gain.
 const REMOTE_NS: f64 = 80.0;
-/// What a message to another process costs more than one to another federate: it is written, sent and read. An estimate too.
+/// What a message to another process costs more than one to another federate: it is written, sent and read.
+/// An estimate too.
 const APART_NS: f64 = 200.0;
 
 /// The result of a look at the federates.

@@ -1,10 +1,10 @@
 //! The steward of a run: a thread beside the workers that decides when a leg ends.
 //!
-//! It asks for a pause when a checkpoint is due, when it is time to check whether LPs should move or which protocol should run,
-//! when other programs keep workers from their cores, or when the number of threads follows the cores and the cores that the
-//! process may use have changed. It also brings written checkpoints to the disk during the run. It sleeps on
-//! a condition variable with a time-out, and is joined at the end of the run. A build for shuttle has no such thread:
-//! there the run does the same at its pauses.
+//! It asks for a pause when a checkpoint is due, when it is time to check whether LPs should move or which
+//! protocol should run, when other programs keep workers from their cores, or when the number of threads
+//! follows the cores and the cores that the process may use have changed. It also brings written checkpoints
+//! to the disk during the run. It sleeps on a condition variable with a time-out, and is joined at the end of
+//! the run. A build for shuttle has no such thread: there the run does the same at its pauses.
 //!
 //! Invariant: at most one checkpoint is on its way to the disk.
 
@@ -19,7 +19,8 @@ use crate::{CheckpointError, Monitor, RunError};
 
 /// How often it looks at the cores.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it looks whether workers are kept waiting: at first, and while they seem to be; less and less often while not.
+/// How often it looks whether workers are kept waiting: at first, and while they seem to be; less and less
+/// often while not.
 const CROWD: Duration = Duration::from_millis(20);
 const CROWD_SELDOM: Duration = Duration::from_millis(320);
 
@@ -125,8 +126,9 @@ impl Desk {
 }
 
 impl Steward {
-    /// Starts it, where it is needed: for checkpoints after `every` span of real time, for a look at the balance after
-    /// `look`, for a decision how the run goes on after `decision`, and with `threads`, the number that follows the cores.
+    /// Starts it, where it is needed: for checkpoints after `every` span of real time, for a look at the
+    /// balance after `look`, for a decision how the run goes on after `decision`, and with `threads`, the
+    /// number that follows the cores.
     pub(crate) fn start(
         monitor: &Monitor,
         every: Option<Duration>,
@@ -199,8 +201,8 @@ impl Steward {
         self.take_failed()
     }
 
-    /// Hands over a checkpoint for the disk, after [`Steward::settle`]. Whether it could be written or not, the next one is due when
-    /// its span of real time has passed from now on.
+    /// Hands over a checkpoint for the disk, after [`Steward::settle`]. Whether it could be written or not,
+    /// the next one is due when its span of real time has passed from now on.
     pub(crate) fn publish(
         &self,
         written: Result<Unpublished, CheckpointError>,

@@ -40,7 +40,8 @@ impl CheckpointFile {
         Ok(Self { path, content, header_bytes: header_bytes as usize })
     }
 
-    /// What the caller put in front of the checkpoint at `path`. Whether the rest is complete and undamaged is not looked at.
+    /// What the caller put in front of the checkpoint at `path`. Whether the rest is complete and undamaged
+    /// is not looked at.
     pub fn header_of(path: &Path) -> Result<Vec<u8>, CheckpointError> {
         let failed =
             |reason: io::Error| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() };
@@ -75,11 +76,11 @@ impl CheckpointFile {
         &self.content[OPENING_BYTES..OPENING_BYTES + self.header_bytes]
     }
 
-    /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and parameters
-    /// ([`Model::parameters`]), whose LPs start in the same way and do the same in the first events. Where it is not, the
-    /// error says what differs, as it does where the file holds what no run of the model can come to ([`World::refused_by`]). The
-    /// seed is that of the checkpoint; a run with another one cannot resume it
-    /// ([`Simulation::resume`](crate::Simulation::resume)).
+    /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and
+    /// parameters ([`Model::parameters`]), whose LPs start in the same way and do the same in the first
+    /// events. Where it is not, the error says what differs, as it does where the file holds what no run
+    /// of the model can come to ([`World::refused_by`]). The seed is that of the checkpoint; a run with
+    /// another one cannot resume it ([`Simulation::resume`](crate::Simulation::resume)).
     pub fn world<M: Model>(&self, model: &M) -> Result<World<M>, CheckpointError>
     where
         M::State: DeserializeOwned,
@@ -112,8 +113,8 @@ impl CheckpointFile {
     }
 }
 
-/// Reads the opening of the checkpoint at `path`, which is `found` bytes long: the length of its header and that of the whole file, which has
-/// at least that.
+/// Reads the opening of the checkpoint at `path`, which is `found` bytes long: the length of its header and
+/// that of the whole file, which has at least that.
 fn read_opening(path: &Path, content: &[u8], found: u64) -> Result<(u64, u64), CheckpointError> {
     let path = || path.to_owned();
     let begun = content.len().min(MAGIC.len());

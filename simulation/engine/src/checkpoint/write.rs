@@ -1,8 +1,8 @@
 //! Writing a checkpoint: a file under another name first, then synchronized and renamed.
 //!
-//! The two halves are apart because the run stands still during the first only. Invariants: while a run goes on it holds a lock, on the
-//! checkpoint that it has written last or on the unfinished file of the first, so that two runs never write the same one; a checkpoint is
-//! never written in place.
+//! The two halves are apart because the run stands still during the first only. Invariants: while a run goes
+//! on it holds a lock, on the checkpoint that it has written last or on the unfinished file of the first, so
+//! that two runs never write the same one; a checkpoint is never written in place.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, Write};
@@ -20,7 +20,8 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 /// cache.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that can be serialized.
+/// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that
+/// can be serialized.
 pub(crate) struct Codec<M: Model> {
     write: fn(&Origin, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>,
     claim: Claim,
@@ -60,7 +61,8 @@ impl<M: Model> Codec<M> {
         Ok(Unpublished { new, path: path.clone(), claim: self.claim.clone() })
     }
 
-    /// Tries whether checkpoints can be written: before a long run, and not after its first part. From now on no other run writes there.
+    /// Tries whether checkpoints can be written: before a long run, and not after its first part. From now on
+    /// no other run writes there.
     pub(crate) fn check(&self, checkpoints: &Checkpoints) -> Result<(), CheckpointError> {
         let path = &checkpoints.path;
         self.claim.stake(path).map_err(|reason| CheckpointError::write(path, reason))

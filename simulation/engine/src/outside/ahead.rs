@@ -1,20 +1,24 @@
-//! Outside federates that run ahead: they are handed messages that may still be taken back, and take back what they have sent.
+//! Outside federates that run ahead: they are handed messages that may still be taken back, and take back
+//! what they have sent.
 //!
-//! Only in an optimistic or mixed stretch. The run hands over mail as it comes ([`HandOver`]), each time with GVT and with how far
-//! ahead of it the federate may run. The federate says from any thread where it stands ([`Standing`]): what it has taken in, its
-//! floor, what it has sent and cancelled. Neither waits for the other.
+//! Only in an optimistic or mixed stretch. The run hands over mail as it comes ([`HandOver`]), each time with
+//! GVT and with how far ahead of it the federate may run. The federate says from any thread where it stands
+//! ([`Standing`]): what it has taken in, its floor, what it has sent and cancelled. Neither waits for the
+//! other.
 //!
 //! What counts in GVT, so that every message counts at least once at every moment:
 //!
-//! - a message to the federate: with its sender until it is in the inbox, with the inbox until the proxy has taken it in, then as
-//!   `waiting`, then as `under_way` until the federate has said that it has taken it in; from then on in the federate's own floor;
-//! - a message or anti-message from it: in the floor that was known before it was said, until it is in the inbox of its receiver;
-//!   only then a worker reports the new floor. Messages are refused that are not a lookahead after that floor.
+//! - a message to the federate: with its sender until it is in the inbox, with the inbox until the proxy has
+//!   taken it in, then as `waiting`, then as `under_way` until the federate has said that it has taken it in;
+//!   from then on in the federate's own floor;
+//! - a message or anti-message from it: in the floor that was known before it was said, until it is in the
+//!   inbox of its receiver; only then a worker reports the new floor. Messages are refused that are not a
+//!   lookahead after that floor.
 //!
-//! So the floor of the proxy is the least of the floor that the federate has said last, what waits, and what is under way. Other
-//! invariants: at most [`MOST_UNDER_WAY`] hand-overs are under way, and what a federate says while no worker takes it in is joined
-//! into one standing; what a federate has sent, and may still cancel, is in `sent`; once it is called back, it counts with GVT
-//! until it has taken that in.
+//! So the floor of the proxy is the least of the floor that the federate has said last, what waits, and what
+//! is under way. Other invariants: at most [`MOST_UNDER_WAY`] hand-overs are under way, and what a federate
+//! says while no worker takes it in is joined into one standing; what a federate has sent, and may still
+//! cancel, is in `sent`; once it is called back, it counts with GVT until it has taken that in.
 
 mod exchange;
 
@@ -37,10 +41,11 @@ const MOST_UNDER_WAY: usize = 8;
 pub struct HandOver<E> {
     /// The first of a stretch has number 1, the next one 2.
     pub number: u64,
-    /// Messages to its LPs and anti-messages for such, in the order in which they were sent. They may be for its past.
+    /// Messages to its LPs and anti-messages for such, in the order in which they were sent. They may be for
+    /// its past.
     pub mail: Mail<E>,
-    /// Nothing before this will be sent or taken back any more, except for what was handed over already and this mail; nor will
-    /// anything be sent to it for before this plus the lookahead.
+    /// Nothing before this will be sent or taken back any more, except for what was handed over already and
+    /// this mail; nor will anything be sent to it for before this plus the lookahead.
     pub gvt: Time,
     /// What it may do now.
     pub permit: Permit,
@@ -49,7 +54,8 @@ pub struct HandOver<E> {
 /// What an outside federate that runs ahead may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// It may run what is before `until`, and before GVT plus `ahead` or GVT plus the lookahead. About `width` at a time has been worth it.
+    /// It may run what is before `until`, and before GVT plus `ahead` or GVT plus the lookahead. About
+    /// `width` at a time has been worth it.
     Run {
         /// The end of the stretch.
         until: Time,
@@ -58,17 +64,19 @@ pub enum Permit {
         /// How much farther at a time.
         width: Time,
     },
-    /// The stretch is about to end: it takes back all that it has done at or after GVT, cancels what that has sent, and runs nothing
-    /// any more.
+    /// The stretch is about to end: it takes back all that it has done at or after GVT, cancels what that has
+    /// sent, and runs nothing any more.
     Retreat,
 }
 
 /// Where an outside federate that runs ahead stands, see [`super::Door::stands`].
 #[derive(Debug)]
 pub struct Standing<E> {
-    /// The number of the latest hand-over that it has taken in. All that it tells here takes that into account.
+    /// The number of the latest hand-over that it has taken in. All that it tells here takes that into
+    /// account.
     pub taken_in: u64,
-    /// It will run nothing before this any more, and cancel nothing whose cause is before this, unless something new is handed over.
+    /// It will run nothing before this any more, and cancel nothing whose cause is before this, unless
+    /// something new is handed over.
     pub floor: Time,
     /// It has run nothing at or after this.
     pub front: Time,
@@ -147,7 +155,8 @@ pub(super) struct Ahead<M: Model> {
 }
 
 impl<M: Model> Ahead<M> {
-    /// Of a federate to which `waiting` is to be handed over first, and which does nothing by itself before `floor`.
+    /// Of a federate to which `waiting` is to be handed over first, and which does nothing by itself before
+    /// `floor`.
     pub(super) fn new(said: Arc<Said<M::Event>>, waiting: Mail<M::Event>, floor: Time) -> Self {
         Self {
             said,
@@ -181,7 +190,8 @@ impl<M: Model> Ahead<M> {
         self.waiting.append(mail);
     }
 
-    /// Whether it is to say something within the limit: it has not taken in everything, or all others may wait for it.
+    /// Whether it is to say something within the limit: it has not taken in everything, or all others may
+    /// wait for it.
     fn owes(&self) -> bool {
         !self.under_way.is_empty() || self.floor <= self.known_gvt && self.floor < self.until
     }

@@ -1,7 +1,7 @@
 //! The answers of outside federates, from any thread, until a worker takes them in.
 //!
-//! Invariant: an answer is in the list before a worker is woken for it; a worker that is about to sleep has read the epoch before it
-//! looked here the last time.
+//! Invariant: an answer is in the list before a worker is woken for it; a worker that is about to sleep has
+//! read the epoch before it looked here the last time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -159,8 +159,8 @@ impl<M: Model> Drop for Last<M> {
     }
 }
 
-/// Where an outside federate answers; for any thread. Once all clones are dropped before the LPs are back, the federate is gone, and
-/// the run ends.
+/// Where an outside federate answers; for any thread. Once all clones are dropped before the LPs are back,
+/// the federate is gone, and the run ends.
 pub struct Door<M: Model>(Arc<Last<M>>);
 
 impl<M: Model> Clone for Door<M> {
@@ -189,19 +189,21 @@ impl<M: Model> Door<M> {
         self.0.answers.push(self.0.federate, answer);
     }
 
-    /// It has done everything before its bound, and does nothing by itself before `next`. `events` are its messages to others, each at
-    /// least the lookahead after what caused it, and those to its own LPs at or after the bound.
+    /// It has done everything before its bound, and does nothing by itself before `next`. `events` are its
+    /// messages to others, each at least the lookahead after what caused it, and those to its own LPs at
+    /// or after the bound.
     pub fn done(&self, next: Time, events: Vec<Event<M::Event>>) {
         self.say(Answer::Done { next, events });
     }
 
-    /// It is not done, but will do nothing before `at_least` any more: federates that wait for it may run up to that time.
+    /// It is not done, but will do nothing before `at_least` any more: federates that wait for it may run up
+    /// to that time.
     pub fn promise(&self, at_least: Time) {
         self.say(Answer::Promise(at_least));
     }
 
-    /// One that runs ahead says where it stands: at least once after each hand-over ([`super::OutsideFederate::run_ahead`]), else when it
-    /// has something to say.
+    /// One that runs ahead says where it stands: at least once after each hand-over
+    /// ([`super::OutsideFederate::run_ahead`]), else when it has something to say.
     pub fn stands(&self, standing: Standing<M::Event>) {
         if self.0.said.add(standing) {
             self.say(Answer::Stands);

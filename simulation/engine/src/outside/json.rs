@@ -1,13 +1,14 @@
 //! An outside federate on the other side of a socket or a pipe, in any language: it speaks lines of JSON.
 //!
 //! We send `{"join": {"federate": 1, "lps": [2, 3], "reached_ns": 0}}` once, then again and again
-//! `{"advance": {"bound_ns": 5000, "events": [{"to": 2, "at_ns": 4000, "event": ...}]}}`, with `null` for a bound without end. The
-//! other side answers with one line `{"done": {"next_ns": 7000, "events": [{"from": 2, "to": 0, "at_ns": 9000, "event": ...}]}}`, where
-//! `next_ns` is `null` if it does nothing by itself any more. Before that it may send `{"promise": {"at_least_ns": 4500}}`, if it sends
-//! nothing to others for before then plus the lookahead, or `{"failed": "why"}`. The end of the stream is the end of the run.
+//! `{"advance": {"bound_ns": 5000, "events": [{"to": 2, "at_ns": 4000, "event": ...}]}}`, with `null` for a
+//! bound without end. The other side answers with one line `{"done": {"next_ns": 7000, "events": [{"from": 2,
+//! "to": 0, "at_ns": 9000, "event": ...}]}}`, where `next_ns` is `null` if it does nothing by itself any
+//! more. Before that it may send `{"promise": {"at_least_ns": 4500}}`, if it sends nothing to others for
+//! before then plus the lookahead, or `{"failed": "why"}`. The end of the stream is the end of the run.
 //!
-//! An event is as serde writes it. The digest has the events handed over, and the final states of the LPs as they were when
-//! they were handed out.
+//! An event is as serde writes it. The digest has the events handed over, and the final states of the LPs as
+//! they were when they were handed out.
 //!
 //! Invariant: a line is at most [`MOST_BYTES`] long.
 
@@ -70,7 +71,8 @@ enum Order<M: Model> {
     End,
 }
 
-/// The LPs of a federate are run by the program on the other side of a stream of lines of JSON (see the module).
+/// The LPs of a federate are run by the program on the other side of a stream of lines of JSON (see the
+/// module).
 ///
 /// ```
 /// # use paceline_kernel::{Context, LpId, Model, Time};
@@ -136,11 +138,13 @@ where
     M::Event: Serialize + DeserializeOwned + 'static,
     M::Output: 'static,
 {
-    /// Reads answers from `reader` and writes questions to `writer`. `model` is that of the run: it is told of commits.
+    /// Reads answers from `reader` and writes questions to `writer`. `model` is that of the run: it is told
+    /// of commits.
     pub fn new(model: M, reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
         let (orders, inbox) = mpsc::channel();
         let stream = Stream { reader: BufReader::new(reader), writer: BufWriter::new(writer), line: 0 };
-        // It ends when the orders do, or when the other side is gone; a read that never ends keeps nobody else.
+        // It ends when the orders do, or when the other side is gone; a read that never ends keeps nobody
+        // else.
         thread::spawn(move || work(&model, stream, &inbox));
         Self { orders }
     }

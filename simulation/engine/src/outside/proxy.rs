@@ -1,8 +1,10 @@
-//! Stands for a federate that is run outside, on the board of a protocol: messages for it wait here until no sender can take them
-//! back, and its answers are checked here. What is different where it runs ahead is in [`ahead`](super::ahead).
+//! Stands for a federate that is run outside, on the board of a protocol: messages for it wait here until no
+//! sender can take them back, and its answers are checked here. What is different where it runs ahead is in
+//! [`ahead`](super::ahead).
 //!
-//! Invariants: what has been handed over is before the bound of its time, and nothing earlier comes later; between a question and
-//! its answer nothing else is asked; an outside federate that was dropped has no events and no future.
+//! Invariants: what has been handed over is before the bound of its time, and nothing earlier comes later;
+//! between a question and its answer nothing else is asked; an outside federate that was dropped has no
+//! events and no future.
 
 use std::sync::Arc;
 
@@ -88,8 +90,8 @@ impl<M: Model> std::fmt::Debug for Proxy<M> {
 }
 
 impl<M: Model> Proxy<M> {
-    /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come; `speculates` says how federates run
-    /// ahead, where they do.
+    /// Hands the LPs of `stand_in` over to `outside`. `reached` is how far the run has come; `speculates`
+    /// says how federates run ahead, where they do.
     pub(crate) fn begin(
         simulation: &Simulation<M>,
         partition: &Partition,
@@ -156,7 +158,8 @@ impl<M: Model> Proxy<M> {
         }
     }
 
-    /// Events that are there because of it, as far as anybody can know: those that wait, and one for what it does by itself.
+    /// Events that are there because of it, as far as anybody can know: those that wait, and one for what it
+    /// does by itself.
     pub(crate) fn pending(&self) -> usize {
         self.waiting.len() + usize::from(self.next < Time::MAX || self.bound.is_some())
     }
@@ -326,7 +329,8 @@ impl<M: Model> Proxy<M> {
         RunError::Outside(OutsideError { federate: self.id(), kind })
     }
 
-    /// Ends the stretch: asks for the LPs, unless it was dropped. Says whether there is an answer to wait for.
+    /// Ends the stretch: asks for the LPs, unless it was dropped. Says whether there is an answer to wait
+    /// for.
     pub(crate) fn end(&mut self) -> bool {
         if !self.outside.dropped {
             self.hand_over_last();

@@ -1,7 +1,7 @@
 //! An outside federate that runs the model on a thread of its own: the reference for all others.
 //!
-//! Asked for it, it works in small steps, lets others go first, and promises in between how far it has come, so that everything that
-//! an outside federate may do is done in tests.
+//! Asked for it, it works in small steps, lets others go first, and promises in between how far it has come,
+//! so that everything that an outside federate may do is done in tests.
 //!
 //! It can run ahead, too ([`ahead`](self::ahead)).
 //!
@@ -71,8 +71,8 @@ where
         Self::start(model, None, false)
     }
 
-    /// Runs `model`, which must be that of the run. Under an optimistic or mixed protocol it runs ahead by the settings of the run, as
-    /// the federates inside do, and rolls back.
+    /// Runs `model`, which must be that of the run. Under an optimistic or mixed protocol it runs ahead by
+    /// the settings of the run, as the federates inside do, and rolls back.
     ///
     /// ```
     /// # use paceline_kernel::{Context, LpId, Model, Time};
@@ -108,7 +108,8 @@ where
         Self::start(model, Some(Rng::new(seed, 0x6f75_7473)), false)
     }
 
-    /// As [`ThreadFederate::optimistic`], with pauses drawn from `seed`, and saying late where it stands: for tests.
+    /// As [`ThreadFederate::optimistic`], with pauses drawn from `seed`, and saying late where it stands: for
+    /// tests.
     #[doc(hidden)]
     pub fn optimistic_dawdling(model: M, seed: u64) -> Self {
         Self::start(model, Some(Rng::new(seed, 0x6f75_7473)), true)

@@ -31,12 +31,13 @@ impl Counts {
 /// What a process says in a round, or what several of them say together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Contribution {
-    /// Nothing that it has still to run, and nothing that it has sent since its last contribution, is before this.
+    /// Nothing that it has still to run, and nothing that it has sent since its last contribution, is before
+    /// this.
     pub(crate) least: Time,
     /// It asks all to halt.
     pub(crate) halt: Option<Halt>,
-    /// Of its federates that have anything to do, and of those in other processes that it has sent anything to, the least time: where
-    /// windows differ by federate. In the order of federates.
+    /// Of its federates that have anything to do, and of those in other processes that it has sent anything
+    /// to, the least time: where windows differ by federate. In the order of federates.
     pub(crate) next: Vec<(u32, Time)>,
     /// Under null messages: it has nothing to run and nothing to promise.
     pub(crate) passive: bool,
@@ -46,7 +47,8 @@ pub(crate) struct Contribution {
     /// By process, in the order of ranks, those with none left out: how many messages have been sent to it
     /// since the last contribution.
     pub(crate) sent: Vec<(u32, u64)>,
-    /// By process, in the order of ranks: whatever else the owners of the run have to agree on, in the postcard format.
+    /// By process, in the order of ranks: whatever else the owners of the run have to agree on, in the
+    /// postcard format.
     pub(crate) extra: Vec<(u32, Vec<u8>)>,
     /// The extra is for the process of rank 0 only.
     pub(crate) gathers: bool,

@@ -1,6 +1,7 @@
-//! The processes of a run that a transport joins. To the board of a protocol a federate of another process is a seat that nobody
-//! here sits in: what is sent to it goes to its process ([`send`](self::send)), and what comes from there is delivered into the
-//! inboxes of the seats here. No process waits in a round: whoever is free takes in what arrives ([`rounds`](self::rounds)).
+//! The processes of a run that a transport joins. To the board of a protocol a federate of another process is
+//! a seat that nobody here sits in: what is sent to it goes to its process ([`send`](self::send)), and what
+//! comes from there is delivered into the inboxes of the seats here. No process waits in a round: whoever is
+//! free takes in what arrives ([`rounds`](self::rounds)).
 //!
 //! Invariants: from one process to another everything arrives in the order in which it was sent; messages are
 //! handled by one thread at a time, in their order; between two legs nothing is under way. Lock order:
@@ -78,8 +79,8 @@ struct Tally {
 pub struct Link {
     /// The path, with all frames and bytes both ways.
     pub path: Path,
-    /// What this process sent: messages, the frames that they were gathered in, and the messages that their anti-messages cancelled before
-    /// they had left.
+    /// What this process sent: messages, the frames that they were gathered in, and the messages that their
+    /// anti-messages cancelled before they had left.
     pub sent: Statistics,
 }
 
@@ -162,7 +163,8 @@ impl<M: Model> Peers<M> {
         PeersError::new(self.rank(), PeersErrorKind::Unsupported(what))
     }
 
-    /// Threads of the processes of lower ranks: where threads are pinned, those of this process come after them.
+    /// Threads of the processes of lower ranks: where threads are pinned, those of this process come after
+    /// them.
     pub(crate) fn threads_before(&self) -> u32 {
         self.threads_before
     }
@@ -252,9 +254,9 @@ impl<M: Model> Peers<M> {
         self.transport.is_pending() || !arrived.messages.is_empty() || arrived.error.is_some()
     }
 
-    /// Handles what has arrived, unless another thread does so now: contributions by itself, all else by `handle`. Says whether there
-    /// was anything. Errors, once all else is handled, and told once, so that workers come to an end: a process is lost; or it has said
-    /// that it could not continue.
+    /// Handles what has arrived, unless another thread does so now: contributions by itself, all else by
+    /// `handle`. Says whether there was anything. Errors, once all else is handled, and told once, so
+    /// that workers come to an end: a process is lost; or it has said that it could not continue.
     pub(crate) fn hear(
         &self,
         mut handle: impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,

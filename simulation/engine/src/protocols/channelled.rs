@@ -1,13 +1,15 @@
-//! Null messages on many threads: no windows, every federate runs as far as the promises that it has received allow.
+//! Null messages on many threads: no windows, every federate runs as far as the promises that it has received
+//! allow.
 //!
-//! A worker takes the federate furthest behind, takes in its messages and promises, runs it up to its bound for a batch,
-//! and posts events and new promises to its neighbours. A neighbour becomes ready when its bound rises, or, on demand,
-//! when a federate asks it for a promise. The run is over when no federate is ready or running: all promises have reached
-//! the horizon, or no federate waits for one, or there are no events left anywhere.
+//! A worker takes the federate furthest behind, takes in its messages and promises, runs it up to its bound
+//! for a batch, and posts events and new promises to its neighbours. A neighbour becomes ready when its bound
+//! rises, or, on demand, when a federate asks it for a promise. The run is over when no federate is ready or
+//! running: all promises have reached the horizon, or no federate waits for one, or there are no events left
+//! anywhere.
 //!
-//! Invariants: a federate is ready at most once, and run by one worker at a time; what was posted while it ran makes it
-//! ready again (`again`). `alive` counts the events that exist; it is raised before they are posted, so that it is zero
-//! only when there are none.
+//! Invariants: a federate is ready at most once, and run by one worker at a time; what was posted while it
+//! ran makes it ready again (`again`). `alive` counts the events that exist; it is raised before they are
+//! posted, so that it is zero only when there are none.
 
 mod outside;
 mod peers;
@@ -93,7 +95,8 @@ impl<'a, M: Model> Channelled<'a, M> {
         };
         let alive = occupants.iter_mut().map(pending).sum::<usize>() as i64;
         let mut ready = Ready::new(count, workers as usize, simulation.model.lookahead());
-        // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait for it.
+        // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait
+        // for it.
         let from = least.min(until);
         let (mut status, mut lvts) = (vec![Status::Ready; count], vec![from; count]);
         for federate in 0..count as u32 {
@@ -221,7 +224,8 @@ impl<'a, M: Model> Channelled<'a, M> {
         outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
     }
 
-    /// Puts events and the promise that they come with into the inbox of federate `to`. If its bound rises, it is touched.
+    /// Puts events and the promise that they come with into the inbox of federate `to`. If its bound rises,
+    /// it is touched.
     fn accept(&self, to: u32, slot: u32, clock: Time, events: Batch<M::Event>, touched: &mut Vec<u32>) {
         let mut inbox = lock(&self.seats[to as usize].inbox);
         let Inbox { batches, extra: mail } = &mut *inbox;

@@ -1,7 +1,8 @@
 //! A leg of a run: federates in, a protocol's board worked until the run is over or pauses, federates out.
 //!
-//! This is the only place that knows which board belongs to which protocol. Invariant: the result is the whole run;
-//! every message is with its federate, so that another leg, with other threads or another protocol, can continue from there.
+//! This is the only place that knows which board belongs to which protocol. Invariant: the result is the
+//! whole run; every message is with its federate, so that another leg, with other threads or another
+//! protocol, can continue from there.
 
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Time Warp on many threads: every federate runs ahead as far as it pays, the one furthest behind first.
 //!
-//! A worker takes the federate with the least floor, takes in its mail (which may roll it back), lets it run one batch,
-//! posts what it sent, and reports. GVT is the least floor of all (`Gvt`, in the kernel); it is read at every report, by
-//! whoever reports, so that a worker taken off its core holds up nothing but GVT, and the others only once they are as far
-//! ahead as is worth it. A federate that must wait for GVT says for which; no worker looks at it before, unless mail comes.
+//! A worker takes the federate with the least floor, takes in its mail (which may roll it back), lets it run
+//! one batch, posts what it sent, and reports. GVT is the least floor of all (`Gvt`, in the kernel); it is
+//! read at every report, by whoever reports, so that a worker taken off its core holds up nothing but GVT,
+//! and the others only once they are as far ahead as is worth it. A federate that must wait for GVT says for
+//! which; no worker looks at it before, unless mail comes.
 //!
-//! Invariants: a federate is ready, waiting, or in one worker's hands; GVT is read before the mail is taken; messages are in
-//! inboxes before they are reported. Lock order: federate, then inbox; the state is taken alone.
+//! Invariants: a federate is ready, waiting, or in one worker's hands; GVT is read before the mail is taken;
+//! messages are in inboxes before they are reported. Lock order: federate, then inbox; the state is taken
+//! alone.
 
 mod finish;
 mod outside;
@@ -104,8 +106,8 @@ impl<'a, M: Model> Optimistic<'a, M> {
         }
     }
 
-    /// Lets a federate take in its mail and run a batch; only a safe one, if it can be `patient`. One that is outside and has something
-    /// to do stands nowhere before it answers.
+    /// Lets a federate take in its mail and run a batch; only a safe one, if it can be `patient`. One that is
+    /// outside and has something to do stands nowhere before it answers.
     fn run(&self, id: u32, bounds: Bounds, patient: bool, desk: &mut Desk<M::Event>) -> Option<Stand> {
         let seat = &self.seats[id as usize];
         let mut seated = lock(&seat.warp);

@@ -1,5 +1,5 @@
-//! What every board has, whatever its protocol: the model, where workers wait, the state that they share, and how work on it
-//! ends.
+//! What every board has, whatever its protocol: the model, where workers wait, the state that they share, and
+//! how work on it ends.
 //!
 //! Invariant: once the work is over, nobody takes a federate any more, and every worker that waits is woken.
 

@@ -1,15 +1,17 @@
-//! Windows on many threads: all federates run up to a bound, then the window moves. The bound is common to all, or each
-//! federate has its own ([`DistanceWindows`]).
+//! Windows on many threads: all federates run up to a bound, then the window moves. The bound is common to
+//! all, or each federate has its own ([`DistanceWindows`]).
 //!
-//! The board's state says which federates have work in the window and how many are not through yet. A worker takes the one
-//! furthest behind, runs it for a batch, and keeps the messages of all federates it runs on its desk. When nothing is left
-//! to take it hands everything over at once; the worker that does so last opens the next window. So a thread that the operating
-//! system has taken off its core holds up only the federate in its hands, there is no barrier at which every thread must
-//! arrive, and locks are taken per federate and window, not per event.
+//! The board's state says which federates have work in the window and how many are not through yet. A worker
+//! takes the one furthest behind, runs it for a batch, and keeps the messages of all federates it runs on its
+//! desk. When nothing is left to take it hands everything over at once; the worker that does so last opens
+//! the next window. So a thread that the operating system has taken off its core holds up only the federate
+//! in its hands, there is no barrier at which every thread must arrive, and locks are taken per federate and
+//! window, not per event.
 //!
-//! Invariants: `next[f]` is at most the time of the least event of `f` that was not run, once `f` is through with the
-//! window and handed over; `unfinished` counts the federates ready, taken, or not handed over in this window; no desk
-//! holds messages of a federate that another worker may take; nothing is sent to arrive before its receiver's bound.
+//! Invariants: `next[f]` is at most the time of the least event of `f` that was not run, once `f` is through
+//! with the window and handed over; `unfinished` counts the federates ready, taken, or not handed over in
+//! this window; no desk holds messages of a federate that another worker may take; nothing is sent to arrive
+//! before its receiver's bound.
 
 mod peers;
 
@@ -157,8 +159,8 @@ impl<'a, M: Model> Windowed<'a, M> {
         board
     }
 
-    /// All federates here are through with the window: opens the next one, or ends the run; where there are other processes, once
-    /// all of them are through. Says for how many workers there is work.
+    /// All federates here are through with the window: opens the next one, or ends the run; where there are
+    /// other processes, once all of them are through. Says for how many workers there is work.
     fn close(&self, state: &mut State) -> u32 {
         if self.shared.peers.is_some() {
             return self.close_together(state);
@@ -167,8 +169,8 @@ impl<'a, M: Model> Windowed<'a, M> {
         self.open(state, least, None)
     }
 
-    /// Opens the next window, or ends the run. Of all processes, `least` is the time of the least event; so is `next` by federate, unless
-    /// this process has them all. Says for how many workers there is work.
+    /// Opens the next window, or ends the run. Of all processes, `least` is the time of the least event; so
+    /// is `next` by federate, unless this process has them all. Says for how many workers there is work.
     fn open(&self, state: &mut State, least: Time, next: Option<&[Time]>) -> u32 {
         self.shared.monitor.advance(least.min(self.shared.until), 0);
         if !state.bounds.open(least, next.unwrap_or(&state.next), self.shared.until) {
@@ -223,7 +225,8 @@ impl<'a, M: Model> Windowed<'a, M> {
         } else if progress == Progress::Idle {
             desk.through.push((federate, lvt));
         } else {
-            // Whoever finishes the federate may close the window: its messages must not be on this desk by then.
+            // Whoever finishes the federate may close the window: its messages must not be on this desk by
+            // then.
             self.hand_over(desk);
             let mut state = lock(&self.shared.state);
             if !state.ending.over {

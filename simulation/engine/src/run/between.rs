@@ -1,8 +1,9 @@
-//! Between two legs: federates are taken apart and dealt anew, and LPs move between them. Where a run has several processes, all of them
-//! find the same partition, and each LP that leaves a process goes straight to its new one.
+//! Between two legs: federates are taken apart and dealt anew, and LPs move between them. Where a run has
+//! several processes, all of them find the same partition, and each LP that leaves a process goes straight to
+//! its new one.
 //!
-//! Invariant: what is gathered is dealt again before the next leg, and every federate that is dealt has its LPs timed where loads
-//! are to be evened out.
+//! Invariant: what is gathered is dealt again before the next leg, and every federate that is dealt has its
+//! LPs timed where loads are to be evened out.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +33,8 @@ impl<M: Model> Course<M> {
         self.attend(simulation);
     }
 
-    /// Has new federates held to the channels that the model declares, and measured and observed where that is asked for.
+    /// Has new federates held to the channels that the model declares, and measured and observed where that
+    /// is asked for.
     pub(super) fn attend(&mut self, simulation: &Simulation<M>) {
         for federate in &mut self.federates {
             federate.set_channels(self.channels.clone());
@@ -46,7 +48,8 @@ impl<M: Model> Course<M> {
         }
     }
 
-    /// Moves LPs between federates, of other processes too, where that is asked for, due in any process, and worth it.
+    /// Moves LPs between federates, of other processes too, where that is asked for, due in any process, and
+    /// worth it.
     pub(super) fn look(&mut self, simulation: &Simulation<M>) -> Result<(), RunError> {
         // All processes return here or none does: they have compared these settings.
         if self.partition.federates() == 1 || self.balancer.is_none() {
@@ -115,8 +118,8 @@ impl<M: Model> Course<M> {
         Part::gather(std::mem::take(&mut self.federates), std::mem::take(&mut self.past))
     }
 
-    /// Deals the part of this process to its federates again; if there is a `next` partition, once LPs have gone where they are in
-    /// that. What was committed stays.
+    /// Deals the part of this process to its federates again; if there is a `next` partition, once LPs have
+    /// gone where they are in that. What was committed stays.
     fn deal_part(
         &mut self,
         simulation: &Simulation<M>,

@@ -22,12 +22,12 @@ use crate::workers::cores;
 use crate::workers::pool::Crew;
 use crate::{Protocol, RunError, Simulation, ThreadsError, peers};
 
-/// Federates per thread where the number of federates is left to us: enough that one slow thread's share can be taken
-/// over by the others.
+/// Federates per thread where the number of federates is left to us: enough that one slow thread's share can
+/// be taken over by the others.
 const FEDERATES_PER_THREAD: u32 = 4;
 
-/// The number of federates that a run has whose settings name none: of a model with so many LPs, on so many threads, or where they
-/// are not given, on as many as the process may use cores.
+/// The number of federates that a run has whose settings name none: of a model with so many LPs, on so many
+/// threads, or where they are not given, on as many as the process may use cores.
 ///
 /// ```
 /// assert_eq!(paceline_engine::default_federates(1000, Some(1)), 1);
@@ -207,8 +207,9 @@ pub(super) fn build<M: Model>(
     Ok(course)
 }
 
-/// The way of a run of several processes with these numbers of threads. Where each has one, no thread takes over the federates of another:
-/// in windows with a common bound more than one federate only splits what is sent from process to process.
+/// The way of a run of several processes with these numbers of threads. Where each has one, no thread takes
+/// over the federates of another: in windows with a common bound more than one federate only splits what is
+/// sent from process to process.
 fn way_of_processes<M: Model>(
     simulation: &Simulation<M>,
     dealt: &Partition,
@@ -226,8 +227,8 @@ fn way_of_processes<M: Model>(
     Ok(if by_distance { way } else { Way { groups: Groups::PerThread(1), ..way } })
 }
 
-/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that does not hold the
-/// states of a group leaves them as they are.
+/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that
+/// does not hold the states of a group leaves them as they are.
 pub(super) fn grouped<M: Model>(
     simulation: &Simulation<M>,
     dealt: &Partition,

@@ -1,11 +1,12 @@
-//! A run between two of its legs, with queues of one kind: it runs leg after leg up to a time, and ends in a report.
+//! A run between two of its legs, with queues of one kind: it runs leg after leg up to a time, and ends in a
+//! report.
 //!
-//! A leg ends when the run has come to that time, or at a pause: between two legs nothing is speculative or under way, and the run
-//! can be checkpointed, or continue with other threads or with LPs in other federates. Pauses are asked for by the [`Steward`] and
-//! by [`Monitor::set_threads`](crate::Monitor::set_threads).
+//! A leg ends when the run has come to that time, or at a pause: between two legs nothing is speculative or
+//! under way, and the run can be checkpointed, or continue with other threads or with LPs in other federates.
+//! Pauses are asked for by the [`Steward`] and by [`Monitor::set_threads`](crate::Monitor::set_threads).
 //!
-//! Invariant: between two legs no federate has a message for another, and no event before `time` is waiting unless the last leg was
-//! stopped.
+//! Invariant: between two legs no federate has a message for another, and no event before `time` is waiting
+//! unless the last leg was stopped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -235,8 +236,8 @@ impl<M: Model> Course<M> {
         self.sums.wall + self.called.elapsed()
     }
 
-    /// Finds how many workers the next leg has: what was asked for, else what follows the cores, else as many as the last one
-    /// had. Requests made before this are fulfilled by it.
+    /// Finds how many workers the next leg has: what was asked for, else what follows the cores, else as many
+    /// as the last one had. Requests made before this are fulfilled by it.
     fn follow_threads(&mut self, simulation: &Simulation<M>) {
         let Simulation { protocol, monitor, .. } = simulation;
         let wanted = monitor.take_wanted();

@@ -41,7 +41,8 @@ impl Sums {
         (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
     }
 
-    /// Passes over the failure of a checkpoint, with `None`, where the owner of the run only wants to hear of it.
+    /// Passes over the failure of a checkpoint, with `None`, where the owner of the run only wants to hear of
+    /// it.
     pub(super) fn overcome<M: Model, T>(
         &mut self,
         simulation: &Simulation<M>,

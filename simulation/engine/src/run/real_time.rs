@@ -1,8 +1,8 @@
-//! Runs tied to real time: simulated time advances as fast as real time, times a factor, and events may come from other
-//! threads meanwhile.
+//! Runs tied to real time: simulated time advances as fast as real time, times a factor, and events may come
+//! from other threads meanwhile.
 //!
-//! Invariants: nothing happens before it is due by the clock; what is late happens all the same, in its order; a run that waits
-//! notices within [`LOOK`] that it is to stop, and at once that an event has come.
+//! Invariants: nothing happens before it is due by the clock; what is late happens all the same, in its
+//! order; a run that waits notices within [`LOOK`] that it is to stop, and at once that an event has come.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,7 +73,8 @@ impl<E> Entrance<E> {
     }
 }
 
-/// A handle to send events into a run from any thread, see [`Run::sender`](crate::Run::sender). Clones are handles of the same run.
+/// A handle to send events into a run from any thread, see [`Run::sender`](crate::Run::sender). Clones are
+/// handles of the same run.
 #[derive(Debug)]
 pub struct Sender<E> {
     entrance: Arc<Entrance<E>>,
@@ -91,8 +92,8 @@ impl<E> Sender<E> {
         Self { entrance: Arc::clone(entrance), lps }
     }
 
-    /// Sends an event: it happens to `lp` at `at`, or, without a time or where that is over, as soon as it can. Errors: there is
-    /// no such LP.
+    /// Sends an event: it happens to `lp` at `at`, or, without a time or where that is over, as soon as it
+    /// can. Errors: there is no such LP.
     pub fn send(&self, lp: LpId, at: Option<Time>, event: E) -> Result<(), SendError> {
         if lp.0 >= self.lps {
             return Err(SendError::UnknownLp { lp, lps: self.lps });

@@ -1,7 +1,7 @@
 //! One event at a time, and events from outside.
 //!
-//! Invariant: an event from outside is for a time at which nothing has happened yet, so that it finds its place in the total order
-//! wherever the run was cut.
+//! Invariant: an event from outside is for a time at which nothing has happened yet, so that it finds its
+//! place in the total order wherever the run was cut.
 
 use paceline_kernel::{Event, LpId, Model, Outbox, Progress, Time};
 

@@ -1,7 +1,7 @@
 //! A run of several processes: which federates each has, and what their owners do together between legs.
 //!
-//! Every process builds the same partition and keeps its own federates; the others are absent. Invariant: all processes make the same
-//! calls of a run in the same order, so they meet in every round.
+//! Every process builds the same partition and keeps its own federates; the others are absent. Invariant: all
+//! processes make the same calls of a run in the same order, so they meet in every round.
 
 use std::time::Instant;
 
@@ -12,7 +12,8 @@ use super::course::Course;
 use crate::peers::{DeliveryError, Joined, Peers};
 use crate::{Protocol, RunError, Simulation};
 
-/// The protocol that a run of several processes has, where that is left to us: nothing is tried across processes.
+/// The protocol that a run of several processes has, where that is left to us: nothing is tried across
+/// processes.
 pub(crate) fn protocol<M: Model>(simulation: &Simulation<M>) -> Protocol {
     match simulation.protocol {
         Protocol::Auto if simulation.model.lookahead() == Time::ZERO => Protocol::Optimistic,
@@ -91,8 +92,8 @@ impl<M: Model> Course<M> {
         self.sums.published(simulation, published, start)
     }
 
-    /// Brings all parts of the run together in the process of rank 0, has `write` write them there, and deals them again. What was
-    /// committed stays with rank 0.
+    /// Brings all parts of the run together in the process of rank 0, has `write` write them there, and deals
+    /// them again. What was committed stays with rank 0.
     pub(super) fn joined<T>(
         &mut self,
         simulation: &Simulation<M>,

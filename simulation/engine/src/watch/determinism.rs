@@ -1,14 +1,15 @@
 //! Does a model give the same result twice? Two runs side by side, compared after every event.
 //!
-//! A model whose `init` or `handle` looks at a clock, a global, an address or a hash-ordered map has results that nobody
-//! can repeat. [`compare`] runs two of the same model sequentially and in lockstep, stops at the first event after which
-//! they differ, and says what differs: the LP's state, a message sent, or the number of random numbers drawn. Values are
-//! compared by `Hash`, and by `Debug` in the first 65,536 events and one in 64 after them. From time to time all states are
-//! looked at: one that has changed without an event of its LP is shared with somebody. And the models are asked twice, before
-//! and after the run, for their LPs, lookahead, channels and partitions.
+//! A model whose `init` or `handle` looks at a clock, a global, an address or a hash-ordered map has results
+//! that nobody can repeat. [`compare`] runs two of the same model sequentially and in lockstep, stops at the
+//! first event after which they differ, and says what differs: the LP's state, a message sent, or the number
+//! of random numbers drawn. Values are compared by `Hash`, and by `Debug` in the first 65,536 events and one
+//! in 64 after them. From time to time all states are looked at: one that has changed without an event of its
+//! LP is shared with somebody. And the models are asked twice, before and after the run, for their LPs,
+//! lookahead, channels and partitions.
 //!
-//! What both runs see alike goes unnoticed: a thread's name, an environment variable, a clock that stood still between the
-//! two.
+//! What both runs see alike goes unnoticed: a thread's name, an environment variable, a clock that stood
+//! still between the two.
 //!
 //! Invariant: up to the event in hand, both runs have had the same events, messages, states and draws.
 
@@ -104,8 +105,8 @@ paceline_kernel::debug_tells!(DeterminismError);
 pub enum Moment {
     /// It was initialised.
     Init,
-    /// It handled this event, shown by its `Debug`, at this time. Of a [`Difference::Touched`], which another LP may have
-    /// made: the last event before it was seen.
+    /// It handled this event, shown by its `Debug`, at this time. Of a [`Difference::Touched`], which another
+    /// LP may have made: the last event before it was seen.
     Event(Time, String),
     /// Nobody did anything: the model was asked about itself.
     Asked,
@@ -145,7 +146,8 @@ pub enum Difference {
     /// The LP's state.
     #[error("its state differs{}: {first} in one run, {second} in the other", path(.field))]
     State {
-        /// The way to the first field that differs; empty where the state has no fields, or `Debug` shows none.
+        /// The way to the first field that differs; empty where the state has no fields, or `Debug` shows
+        /// none.
         field: String,
         /// The value in the first run.
         first: String,

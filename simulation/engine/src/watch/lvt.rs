@@ -1,10 +1,11 @@
-//! Publishing local virtual time to a pacer outside, such as `paceline pace`, on the page that `PACELINE_LVT` names.
+//! Publishing local virtual time to a pacer outside, such as `paceline pace`, on the page that `PACELINE_LVT`
+//! names.
 //!
-//! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is that of
-//! the federate it runs, the earliest time at which it may still commit anything: so whoever paces threads runs first
-//! the worker that holds up the others, as [`crate::workers::ready`] does with federates. While a worker has nothing to do, it
-//! says that it waits. What a board has to do: publish the LVT of the federate before it runs, and after it has run,
-//! while no other worker can take it yet.
+//! Each worker thread has a slot, and so has a thread that runs an outside federate here. Its LVT there is
+//! that of the federate it runs, the earliest time at which it may still commit anything: so whoever paces
+//! threads runs first the worker that holds up the others, as [`crate::workers::ready`] does with federates.
+//! While a worker has nothing to do, it says that it waits. What a board has to do: publish the LVT of the
+//! federate before it runs, and after it has run, while no other worker can take it yet.
 //!
 //! Invariants: nothing here changes what a run computes; a run that cannot publish runs on, and
 //! [`crate::Report::unpaced`] says why; without a page, a worker pays a branch or two a turn.
@@ -59,8 +60,8 @@ impl Publishing {
 
 #[cfg(all(target_os = "linux", feature = "lvt"))]
 impl<M: paceline_kernel::Model> crate::Simulation<M> {
-    /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable `PACELINE_LVT`
-    /// names.
+    /// Publishes the LVT of its threads on `page`, instead of on the one that the environment variable
+    /// `PACELINE_LVT` names.
     pub fn publish(mut self, page: std::sync::Arc<paceline_lvt::Page>) -> Self {
         self.publishing = Publishing::on(page);
         self
@@ -98,7 +99,8 @@ impl Publishing {
 pub(crate) struct WorkerLvt(Publisher);
 
 impl WorkerLvt {
-    /// The worker runs a federate that does nothing before `lvt` any more. That is computed only where there is a page.
+    /// The worker runs a federate that does nothing before `lvt` any more. That is computed only where there
+    /// is a page.
     #[inline]
     pub(crate) fn publish(&mut self, lvt: impl FnOnce() -> Time) {
         if self.0.is_present() {

@@ -1,12 +1,12 @@
 //! Looking at a run from outside, stopping it, and changing its number of threads.
 //!
-//! Workers ask [`Monitor::halt`] between two batches, and count committed events by [`Monitor::advance`]. To stop or
-//! pause a run by what it has committed, add the rule to `halt`. Batches in hand are finished, so where the run stops
-//! depends on threads; only [`Run::run_event`](crate::Run::run_event) stops after an exact event. Each process of a run
-//! counts its own events; if one halts, all do.
+//! Workers ask [`Monitor::halt`] between two batches, and count committed events by [`Monitor::advance`]. To
+//! stop or pause a run by what it has committed, add the rule to `halt`. Batches in hand are finished, so
+//! where the run stops depends on threads; only [`Run::run_event`](crate::Run::run_event) stops after an
+//! exact event. Each process of a run counts its own events; if one halts, all do.
 //!
-//! Invariant: a pause that was asked for is granted only once something was committed since the last one, so that a run goes
-//! on however often it is asked.
+//! Invariant: a pause that was asked for is granted only once something was committed since the last one, so
+//! that a run goes on however often it is asked.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -85,8 +85,8 @@ impl Monitor {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// Asks the run to continue with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches in hand. The
-    /// result of the run stays. Sequential runs stay on one thread.
+    /// Asks the run to continue with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches
+    /// in hand. The result of the run stays. Sequential runs stay on one thread.
     pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(ThreadsError { threads });
@@ -111,8 +111,8 @@ impl Monitor {
         Time::ticks(self.0.time_ticks.load(Ordering::Relaxed))
     }
 
-    /// The LPs that are handling an event, each with a time before which that event is not: for who wants to know what a run is at, or
-    /// where it hangs.
+    /// The LPs that are handling an event, each with a time before which that event is not: for who wants to
+    /// know what a run is at, or where it hangs.
     pub fn at_work(&self) -> Vec<(LpId, Time)> {
         let federates = self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         federates.iter().filter_map(|federate| federate.event()).collect()

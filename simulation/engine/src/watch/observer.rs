@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use paceline_kernel::{CommitObserver, LpId, Model, Time};
 
-/// Receives what happens in a run, on the thread that does it: the time that the observer takes slows the run. An observed federate
-/// runs one event after the other, which is slower.
+/// Receives what happens in a run, on the thread that does it: the time that the observer takes slows the
+/// run. An observed federate runs one event after the other, which is slower.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -43,8 +43,8 @@ use paceline_kernel::{CommitObserver, LpId, Model, Time};
 /// # Ok::<(), paceline_engine::RunError>(())
 /// ```
 pub trait Observer<M: Model>: Send + Sync {
-    /// `event` has happened to `lp` at `at`, for good. In the total order among the events of a federate, for as long as the LPs
-    /// stay dealt to federates as they are; federates run side by side.
+    /// `event` has happened to `lp` at `at`, for good. In the total order among the events of a federate, for
+    /// as long as the LPs stay dealt to federates as they are; federates run side by side.
     fn committed(&self, federate: u32, lp: LpId, at: Time, event: &M::Event) {
         let _ = (federate, lp, at, event);
     }

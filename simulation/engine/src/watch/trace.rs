@@ -1,14 +1,14 @@
 //! What the workers did when: records for a trace of the run.
 //!
-//! A run that is to be traced has a [`TraceSink`]. Each worker then keeps a [`Recorder`] on its desk, which stamps
-//! what the worker does turn by turn and hands the records over in bunches. A run that is not traced has recorders
-//! that are off: one branch a turn, and no look at the clock.
+//! A run that is to be traced has a [`TraceSink`]. Each worker then keeps a [`Recorder`] on its desk, which
+//! stamps what the worker does turn by turn and hands the records over in bunches. A run that is not traced
+//! has recorders that are off: one branch a turn, and no look at the clock.
 //!
-//! What a board has to do: take `recorder.now()` before a turn's work, and call `recorder.slice(...)` after it, while
-//! no other worker can take the federate yet.
+//! What a board has to do: take `recorder.now()` before a turn's work, and call `recorder.slice(...)` after
+//! it, while no other worker can take the federate yet.
 //!
-//! Invariants: the records of one worker are in the order of time and do not overlap; nor do those of one federate,
-//! whichever workers ran it; a worker keeps at most [`BUNCH`] records.
+//! Invariants: the records of one worker are in the order of time and do not overlap; nor do those of one
+//! federate, whichever workers ran it; a worker keeps at most [`BUNCH`] records.
 //!
 //! To record more, add a [`RecordKind`], and say in `mark` of the app's `trace.rs` how it is shown.
 
@@ -220,8 +220,8 @@ impl Recorder {
         self.slice(RecordKind::Wait, None, start_ns, Time::MAX, 0);
     }
 
-    /// No federate is before `time` any more. To be called under the lock under which that is known, so that time never
-    /// falls; records only what is new to this recorder.
+    /// No federate is before `time` any more. To be called under the lock under which that is known, so that
+    /// time never falls; records only what is new to this recorder.
     #[inline]
     pub(crate) fn gvt(&mut self, time: Time) {
         if let Some(tape) = &mut self.tape

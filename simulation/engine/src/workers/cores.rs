@@ -4,7 +4,8 @@ use std::io;
 use std::num::NonZero;
 use std::time::Duration;
 
-/// How many worker threads make sense: the cores in the thread's affinity, or fewer where a cgroup quota says so.
+/// How many worker threads make sense: the cores in the thread's affinity, or fewer where a cgroup quota says
+/// so.
 pub(crate) fn available() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     u32::try_from(cores).unwrap_or(u32::MAX)
@@ -22,8 +23,8 @@ pub(crate) fn leader() -> Leader {
     rustix::thread::gettid()
 }
 
-/// How long the thread `worker` of this process has been ready to run without running since it began, with its number; none
-/// where that is not counted, or the thread has ended.
+/// How long the thread `worker` of this process has been ready to run without running since it began, with
+/// its number; none where that is not counted, or the thread has ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn waited(worker: Leader) -> Option<(i32, Duration)> {
     let number = worker.as_raw_nonzero().get();
@@ -42,8 +43,8 @@ pub(crate) fn waited((): Leader) -> Option<(i32, Duration)> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn leader() -> Leader {}
 
-/// What [`available`] says in the thread `leader`, whose affinity somebody may have changed from outside. The calling
-/// thread takes that affinity over; where that cannot be, its own counts.
+/// What [`available`] says in the thread `leader`, whose affinity somebody may have changed from outside. The
+/// calling thread takes that affinity over; where that cannot be, its own counts.
 #[cfg(target_os = "linux")]
 pub(crate) fn available_to(leader: Leader) -> u32 {
     use rustix::thread::{sched_getaffinity, sched_setaffinity};

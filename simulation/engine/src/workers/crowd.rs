@@ -1,10 +1,10 @@
 //! Whether the workers of a run get the cores they want: how long they were ready to run and did not.
 //!
-//! Linux counts that for every thread (`/proc/self/task/N/schedstat`, the second number, in nanoseconds). Where it is not
-//! counted, no worker ever counts as kept waiting.
+//! Linux counts that for every thread (`/proc/self/task/N/schedstat`, the second number, in nanoseconds).
+//! Where it is not counted, no worker ever counts as kept waiting.
 //!
-//! Invariant: what is said follows from the waiting of threads that were given; a thread seen for the first time has waited
-//! since it began.
+//! Invariant: what is said follows from the waiting of threads that were given; a thread seen for the first
+//! time has waited since it began.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,8 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Looks at `workers`, `since` the last look. Says whether it has just become certain that they are kept waiting.
+    /// Looks at `workers`, `since` the last look. Says whether it has just become certain that they are kept
+    /// waiting.
     pub(crate) fn look(&mut self, workers: &[Leader], since: Duration) -> bool {
         let waited = workers.iter().filter_map(|worker| cores::waited(*worker)).collect();
         self.note(waited, since)

@@ -1,21 +1,26 @@
-//! Waiting that never burns a core: a short bounded spin, or where processes outnumber the cores a yield, then sleep.
+//! Waiting that never burns a core: a short bounded spin, or where processes outnumber the cores a yield,
+//! then sleep.
 //!
-//! An event count. A worker that finds nothing to do reads the *epoch* while it still holds the lock under which it looked,
-//! releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first changes what is under that lock and
-//! then calls [`Idle::wake`], which advances the epoch: the waiting worker either sees the new epoch or is asleep and gets woken.
+//! An event count. A worker that finds nothing to do reads the *epoch* while it still holds the lock under
+//! which it looked, releases it, and calls [`Idle::wait`] with the epoch. A worker that adds work first
+//! changes what is under that lock and then calls [`Idle::wake`], which advances the epoch: the waiting
+//! worker either sees the new epoch or is asleep and gets woken.
 //!
-//! No worker is woken in vain: of the workers wanted, those that still spin or yield see the epoch by themselves; only the rest are
-//! taken out of their sleep, the one that fell asleep last first, because its federates are still in the cache. Threads
-//! beyond the number of cores therefore just sleep.
+//! No worker is woken in vain: of the workers wanted, those that still spin or yield see the epoch by
+//! themselves; only the rest are taken out of their sleep, the one that fell asleep last first, because its
+//! federates are still in the cache. Threads beyond the number of cores therefore just sleep.
 //!
-//! Where the run has other processes, what they send wakes a worker too: the first worker that falls asleep sleeps in the transport
-//! ([`Transport::wait`]), the others here. While it is awake itself, workers that take turns look for what has arrived.
+//! Where the run has other processes, what they send wakes a worker too: the first worker that falls asleep
+//! sleeps in the transport ([`Transport::wait`]), the others here. While it is awake itself, workers that
+//! take turns look for what has arrived.
 //!
-//! Processes that outnumber the cores take turns on them, and what a worker waits for is most likely for another process to do. It yields the
-//! core first: that spares both the system calls of a sleep, and the switches that follow a wake-up. Where other programs take the core
-//! for a time slice, workers sleep instead, because a thread that wakes up runs soon.
+//! Processes that outnumber the cores take turns on them, and what a worker waits for is most likely for
+//! another process to do. It yields the core first: that spares both the system calls of a sleep, and the
+//! switches that follow a wake-up. Where other programs take the core for a time slice, workers sleep
+//! instead, because a thread that wakes up runs soon.
 //!
-//! Invariants: the stack holds exactly the workers that sleep and were not chosen to be woken; at most one of them sleeps in the transport.
+//! Invariants: the stack holds exactly the workers that sleep and were not chosen to be woken; at most one of
+//! them sleeps in the transport.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +38,8 @@ const SPINS: u32 = 2;
 /// Whether a worker yields before it goes to sleep: not under shuttle, where nothing may depend on a clock.
 const YIELDS: bool = cfg!(not(paceline_shuttle));
 
-/// A yield that takes longer has given the core to another program: time slices are longer, turns of a process that outnumbers cores
-/// are shorter as a rule.
+/// A yield that takes longer has given the core to another program: time slices are longer, turns of a
+/// process that outnumbers cores are shorter as a rule.
 const LONGEST_YIELD: Duration = Duration::from_millis(2);
 
 /// So many waits begin with a sleep after such a yield; then one tries again whether the other program is
@@ -107,8 +112,8 @@ impl Idle {
         if listens.is_some() {
             sleepers.listener = Some(worker);
         }
-        // A worker that was chosen must check again, even at the epoch seen: its waker may have advanced the epoch before the
-        // worker read it.
+        // A worker that was chosen must check again, even at the epoch seen: its waker may have advanced the
+        // epoch before the worker read it.
         while sleepers.stack.contains(&worker) && self.epoch() == seen {
             sleepers = match listens {
                 Some(transport) => {
@@ -140,8 +145,8 @@ impl Idle {
         false
     }
 
-    /// Lets other processes run once, unless other programs would. Says whether the wait is over. Workers may count their sleeps at the same
-    /// time: nothing depends on how many there are.
+    /// Lets other processes run once, unless other programs would. Says whether the wait is over. Workers may
+    /// count their sleeps at the same time: nothing depends on how many there are.
     fn yields(&self, seen: u32) -> bool {
         let sleeps = self.sleeps.load(Ordering::Relaxed);
         if sleeps > 0 || !YIELDS {

@@ -1,8 +1,8 @@
 //! The workers: threads that take turns at a board until the run is over.
 //!
-//! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a worker holds
-//! only its desk. A panic, whose ever it is, ends the run for all workers, and comes to the caller, who only waits, as an error.
-//! The threads outlive a board: they wait for the next one.
+//! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a
+//! worker holds only its desk. A panic, whose ever it is, ends the run for all workers, and comes to the
+//! caller, who only waits, as an error. The threads outlive a board: they wait for the next one.
 //!
 //! ARCHITECTURE.md calls a board the scheduler of a leg, and a desk the state of a worker.
 
@@ -21,7 +21,8 @@ use crate::watch::lvt::{Publishing, WorkerLvt};
 use crate::watch::trace::{Recorder, Tracing};
 use crate::workers::chaos::Chaos;
 
-/// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change hands often.
+/// Events that a federate runs before its worker looks up again; few under shuttle, so that federates change
+/// hands often.
 #[cfg(not(paceline_shuttle))]
 pub(crate) const BATCH: usize = 1 << 13;
 #[cfg(paceline_shuttle)]
@@ -87,7 +88,8 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Runs `board` with `workers` threads. `prepare` is called first in each of them, with the worker's number.
+    /// Runs `board` with `workers` threads. `prepare` is called first in each of them, with the worker's
+    /// number.
     pub(crate) fn work<'a, B: Board<'a>>(
         &mut self,
         board: &B,
@@ -138,7 +140,8 @@ impl Crew {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Calls `work` on each of this many threads, with its number. They stay for the next call, which may need fewer.
+    /// Calls `work` on each of this many threads, with its number. They stay for the next call, which may
+    /// need fewer.
     #[cfg(not(paceline_shuttle))]
     fn on_all(&mut self, workers: usize, work: impl Fn(usize) + Sync) -> Result<(), RunError> {
         // A leg that needs fewer threads leaves the others idle; one that needs more starts all of them anew.

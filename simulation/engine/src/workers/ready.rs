@@ -1,8 +1,9 @@
 //! Which federate next: the one furthest behind in simulated time.
 //!
-//! Every federate has a *home*, the worker that ran it last and has it in its cache. A worker takes the federate with the
-//! least LVT of all; among those within `slack` of the least, it prefers one of its own. `slack` is the lookahead: no
-//! federate waits for one that is within it. A federate taken by another worker moves home with it.
+//! Every federate has a *home*, the worker that ran it last and has it in its cache. A worker takes the
+//! federate with the least LVT of all; among those within `slack` of the least, it prefers one of its own.
+//! `slack` is the lookahead: no federate waits for one that is within it. A federate taken by another worker
+//! moves home with it.
 //!
 //! Invariant: a federate is at most once in here, with its home.
 

@@ -1,13 +1,14 @@
 //! A federate and its inbox, as workers share them.
 //!
-//! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held only to
-//! append or to swap. No worker waits for a federate: the board hands it to one worker at a time.
+//! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held
+//! only to append or to swap. No worker waits for a federate: the board hands it to one worker at a time.
 
 use paceline_kernel::{Event, Federate, Model};
 
 use crate::sync::{Apart, Mutex, lock};
 
-/// Events as one worker hands them over to another: the list itself changes hands, its events stay where they are.
+/// Events as one worker hands them over to another: the list itself changes hands, its events stay where they
+/// are.
 pub(crate) type Batch<E> = Vec<Event<E>>;
 
 /// Messages on their way to a federate, with whatever the protocol adds.

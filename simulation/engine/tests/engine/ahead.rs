@@ -1,5 +1,6 @@
-//! Outside federates that run ahead: what they do wrong is refused and named, what goes wrong in them counts only once it is final, and
-//! they speculate as the federates inside do. That their results are those of the run alone is tested in `outside.rs` and `steps.rs`.
+//! Outside federates that run ahead: what they do wrong is refused and named, what goes wrong in them counts
+//! only once it is final, and they speculate as the federates inside do. That their results are those of the
+//! run alone is tested in `outside.rs` and `steps.rs`.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 
@@ -260,7 +261,8 @@ fn one_that_says_nothing_ends_the_run_or_is_dropped() {
     }
 }
 
-/// LP 0 counts what the others send it in each round. It may panic where something is missing, or in a given round.
+/// LP 0 counts what the others send it in each round. It may panic where something is missing, or in a given
+/// round.
 #[derive(Clone)]
 struct Office {
     fails_at: Option<u64>,

@@ -1,5 +1,5 @@
-//! LPs that move between federates while a run goes on: at every pause, under every protocol, while its threads change and
-//! checkpoints are written, the result is that of the sequential reference.
+//! LPs that move between federates while a run goes on: at every pause, under every protocol, while its
+//! threads change and checkpoints are written, the result is that of the sequential reference.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 40 in each test), `PACELINE_SEED` the first.
 

@@ -1,5 +1,6 @@
-//! Events that LPs cancel: under every protocol, however the run is divided, paused, resumed, stepped or rolled back, exactly the
-//! others happen, and every LP was answered the same. And what is committed comes with the state right after it.
+//! Events that LPs cancel: under every protocol, however the run is divided, paused, resumed, stepped or
+//! rolled back, exactly the others happen, and every LP was answered the same. And what is committed comes
+//! with the state right after it.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 120 in each test), `PACELINE_SEED` the first.
 

@@ -1,5 +1,5 @@
-//! A model that declares channels is held to them when it sends: under every protocol, between federates and within one, the fault
-//! names the sender, the receiver, and the time at which the sender stood.
+//! A model that declares channels is held to them when it sends: under every protocol, between federates and
+//! within one, the fault names the sender, the receiver, and the time at which the sender stood.
 
 use paceline_engine::{Protocol, RunError, Simulation};
 use paceline_kernel::{Channels, Context, LpId, Partition, RuleError, RuleErrorKind, Time};

@@ -137,7 +137,8 @@ fn check(wrong: Wrong, at_init: bool) -> Result<Same, Box<DeterminismError>> {
     compare(&ring(), &ring(), &how())
 }
 
-/// The event at which it goes wrong: LP `n` starts at `n` ms; tokens move on at whole seconds from their starts.
+/// The event at which it goes wrong: LP `n` starts at `n` ms; tokens move on at whole seconds from their
+/// starts.
 fn caught(wrong: Wrong) -> Difference {
     let different = check(wrong, false).expect_err("the two runs differ");
     let Moment::Event(time, event) = &different.moment else { panic!("{different}") };

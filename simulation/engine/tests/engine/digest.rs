@@ -1,6 +1,6 @@
-//! Digest equality: whatever the protocol, partition, threads and order of ties, the result is that of the sequential
-//! reference, for thousands of random models. The reference shares neither the engine nor the event queue with the
-//! runs: a heap gives out one event after the other.
+//! Digest equality: whatever the protocol, partition, threads and order of ties, the result is that of the
+//! sequential reference, for thousands of random models. The reference shares neither the engine nor the
+//! event queue with the runs: a heap gives out one event after the other.
 //!
 //! `PACELINE_CASES` sets the number of cases (default 600 in each test), `PACELINE_SEED` the first.
 

@@ -1,5 +1,5 @@
-//! Windows by distance: fewer where channels say that federates are far apart, the same result, and a model that does not
-//! keep to its channels is found out.
+//! Windows by distance: fewer where channels say that federates are far apart, the same result, and a model
+//! that does not keep to its channels is found out.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use paceline_transport::Memory;
 const SHORT: Time = Time::millis(1);
 const LONG: Time = Time::secs(1);
 
-/// Six LPs in a ring, each with a message that goes round in one direction. From LP 0 to 1 it takes a millisecond, along all other
-/// channels a second.
+/// Six LPs in a ring, each with a message that goes round in one direction. From LP 0 to 1 it takes a
+/// millisecond, along all other channels a second.
 #[derive(Clone, Copy)]
 struct Ring {
     /// The channels are declared.

@@ -1,5 +1,5 @@
-//! A federate driven by hand: whole windows or one event at a time, stopped and continued anywhere, in any order among
-//! federates, always gives the result of the sequential reference.
+//! A federate driven by hand: whole windows or one event at a time, stopped and continued anywhere, in any
+//! order among federates, always gives the result of the sequential reference.
 
 use crate::facts::one_by_one;
 use crate::mesh::Mesh;

@@ -1,5 +1,5 @@
-//! The hard models of the bench `limits` under strict settings: memory budgets hold, and an `undo` that is wrong once is found
-//! there.
+//! The hard models of the bench `limits` under strict settings: memory budgets hold, and an `undo` that is
+//! wrong once is found there.
 
 #[path = "../../benches/limits/hard.rs"]
 mod limits;

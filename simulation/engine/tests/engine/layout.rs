@@ -1,5 +1,5 @@
-//! How a model deals its LPs to federates, and which channels it declares: what cannot be is told by the LP, before anything
-//! runs.
+//! How a model deals its LPs to federates, and which channels it declares: what cannot be is told by the LP,
+//! before anything runs.
 
 use paceline_engine::{Protocol, RunError};
 use paceline_kernel::{Channels, Context, LinkError, LpId, Partition, PartitionError, Time};

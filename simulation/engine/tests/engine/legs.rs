@@ -1,5 +1,5 @@
-//! A run in legs: paused at any moment, with any number of threads in each leg, written down and resumed under another
-//! protocol and partition, it gives the result of the run that nothing disturbed.
+//! A run in legs: paused at any moment, with any number of threads in each leg, written down and resumed
+//! under another protocol and partition, it gives the result of the run that nothing disturbed.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 
@@ -334,7 +334,8 @@ fn a_checkpoint_has_one_writer_at_a_time() {
     assert_eq!(first.checkpoint(), Ok(true));
     first.run_until(Time::secs(20)).expect("the model keeps the rules");
     refused("after the second");
-    // Where the folder is removed meanwhile, it is made again. The second checkpoint may still be coming to the disk.
+    // Where the folder is removed meanwhile, it is made again. The second checkpoint may still be coming to
+    // the disk.
     assert!((0..10_000).any(|_| std::fs::remove_dir_all(folder.path()).is_ok()), "it can be removed");
     assert_eq!(first.checkpoint(), Ok(true));
     let _ = published(&checkpoints);

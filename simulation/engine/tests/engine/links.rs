@@ -39,7 +39,8 @@ fn frames_and_messages_are_those_that_passed() {
             (sum(|link| link.sent.frames), sum(|link| link.sent.records))
         };
         let (frames, messages) = sums(&large);
-        // Under windows what a process says of a round goes with its events. Elsewhere a message may find nothing to wait for.
+        // Under windows what a process says of a round goes with its events. Elsewhere a message may find
+        // nothing to wait for.
         let gathered = if protocol == Protocol::Window { frames < messages } else { frames <= messages };
         assert!(gathered, "{protocol:?}: {frames} frames for {messages} messages");
     }

@@ -1,4 +1,5 @@
-//! Runs of the engine, property by property: one program for all of them, as each would compile the engine for its models anew.
+//! Runs of the engine, property by property: one program for all of them, as each would compile the engine
+//! for its models anew.
 #![cfg(not(paceline_shuttle))]
 
 #[path = "../facts/mod.rs"]

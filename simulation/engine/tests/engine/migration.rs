@@ -1,8 +1,8 @@
-//! LPs that move between the processes of a run: at every pause, under every protocol, with checkpoints and faults, the result is that of
-//! the sequential reference, and all processes say the same of what has moved.
+//! LPs that move between the processes of a run: at every pause, under every protocol, with checkpoints and
+//! faults, the result is that of the sequential reference, and all processes say the same of what has moved.
 //!
-//! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of random models (default 12 to 25),
-//! `PACELINE_SEED` the first.
+//! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of
+//! random models (default 12 to 25), `PACELINE_SEED` the first.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Time Warp on threads: with every way to speculate, under chaos, the result is that of the sequential reference.
+//! Time Warp on threads: with every way to speculate, under chaos, the result is that of the sequential
+//! reference.
 //!
 //! `PACELINE_CASES` sets the number of cases (default 400), `PACELINE_SEED` the first.
 

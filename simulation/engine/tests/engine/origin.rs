@@ -1,5 +1,5 @@
-//! A checkpoint is resumed by the run that it is of, and by no other: another model, other parameters, another layout, seed or order
-//! of ties are refused, and the error says which it is.
+//! A checkpoint is resumed by the run that it is of, and by no other: another model, other parameters,
+//! another layout, seed or order of ties are refused, and the error says which it is.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Federates that are run outside: the result is that of the run alone, whoever is outside and when; who breaks a rule is named.
+//! Federates that are run outside: the result is that of the run alone, whoever is outside and when; who
+//! breaks a rule is named.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 

@@ -1,5 +1,5 @@
-//! A model that panics while it handles an event: under every protocol, and however the run is driven, it ends with the same error,
-//! which names the LP, the time and the event. Nobody is left waiting.
+//! A model that panics while it handles an event: under every protocol, and however the run is driven, it
+//! ends with the same error, which names the LP, the time and the event. Nobody is left waiting.
 
 use std::sync::Arc;
 

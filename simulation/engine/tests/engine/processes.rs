@@ -1,8 +1,9 @@
-//! A run of several processes gives the result of the sequential run: under every protocol, with any number of threads in each, over a
-//! transport that delays frames as it likes, cut into steps and legs, with events from outside and checkpoints.
+//! A run of several processes gives the result of the sequential run: under every protocol, with any number
+//! of threads in each, over a transport that delays frames as it likes, cut into steps and legs, with events
+//! from outside and checkpoints.
 //!
-//! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of random models (default 60),
-//! `PACELINE_SEED` the first.
+//! The processes are threads here, joined by a transport in memory. `PACELINE_CASES` sets the number of
+//! random models (default 60), `PACELINE_SEED` the first.
 
 use std::path::Path;
 use std::sync::{Arc, Barrier};
@@ -281,7 +282,8 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
     assert!(struck > 0, "some runs were struck");
 }
 
-/// How many processes have ended because another was lost or has failed. None may have ended for another reason.
+/// How many processes have ended because another was lost or has failed. None may have ended for another
+/// reason.
 pub fn ended_by_others(outcomes: &[Outcome], what: &str) -> u32 {
     let is_so = |(rank, outcome): (usize, &Outcome)| match outcome {
         Ok(_) => 0,

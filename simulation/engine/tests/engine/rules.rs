@@ -105,8 +105,8 @@ fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
             let file = CheckpointFile::open(&path).expect("the last checkpoint stays");
             let kept = script(Toss { rule: Rule::Keep, lookahead: Time::secs(1) });
             let world = file.world(&kept).expect("it is this model's");
-            // The ninth catch is the one that fails. A leg is of one event a thread at most: each may have begun its
-            // turn before it could see that another has reached the pause.
+            // The ninth catch is the one that fails. A leg is of one event a thread at most: each may have
+            // begun its turn before it could see that another has reached the pause.
             let events = world.events();
             assert!(
                 (9 - u64::from(threads)..=8).contains(&events),

@@ -1,7 +1,8 @@
-//! The model of tests that need a model, and not one of their own type: what it does is a [`Play`], called through a
-//! pointer, so that the engine is compiled once for all of them.
+//! The model of tests that need a model, and not one of their own type: what it does is a [`Play`], called
+//! through a pointer, so that the engine is compiled once for all of them.
 //!
-//! A model has a type of its own in these tests where its states are undone, cancel, or are compared field by field.
+//! A model has a type of its own in these tests where its states are undone, cancel, or are compared field by
+//! field.
 
 use std::sync::Arc;
 

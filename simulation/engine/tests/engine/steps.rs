@@ -1,5 +1,5 @@
-//! A run that is cut into steps in any way, with events from outside at fixed places and any of its federates run outside, gives the result of the sequential run that is
-//! cut at these places only.
+//! A run that is cut into steps in any way, with events from outside at fixed places and any of its federates
+//! run outside, gives the result of the sequential run that is cut at these places only.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60 in each test), `PACELINE_SEED` the first.
 

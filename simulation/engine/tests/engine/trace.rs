@@ -151,8 +151,8 @@ fn what_is_run_ahead_and_rolled_back_is_seen() {
 
 #[test]
 fn workers_without_work_are_seen_to_wait() {
-    // Two LPs that toss a thousand balls keep one worker busy, and all others waiting once they have started. That they
-    // start before the end is up to the system, so they get some chances.
+    // Two LPs that toss a thousand balls keep one worker busy, and all others waiting once they have started.
+    // That they start before the end is up to the system, so they get some chances.
     let waits = (0..100).map(|_| {
         let kept = Arc::new(Kept::default());
         let toss =

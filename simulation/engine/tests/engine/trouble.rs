@@ -1,5 +1,6 @@
-//! What a model does wrong while it runs ahead: if that is rolled back nothing has happened, if it becomes final the run ends
-//! with the LP, the time and the event. And `check_rollback` names what cannot be taken back.
+//! What a model does wrong while it runs ahead: if that is rolled back nothing has happened, if it becomes
+//! final the run ends with the LP, the time and the event. And `check_rollback` names what cannot be taken
+//! back.
 //!
 //! The models have no lookahead, so that nothing is ever safe before GVT has passed it.
 

@@ -1,4 +1,5 @@
-//! What an `undo` is given besides words: the LP, the time, and the random numbers as they stood before the event.
+//! What an `undo` is given besides words: the LP, the time, and the random numbers as they stood before the
+//! event.
 
 use paceline_engine::{Protocol, Simulation, Speculation};
 use paceline_kernel::{Context, Kept, LpId, Model, Saving, Time, Undo, UndoFn};

@@ -25,8 +25,8 @@ pub fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
     Facts::new(events, digest, ended_by, end_time, outputs)
 }
 
-/// The sequential reference, which is independent of the engine and of its event queue: one federate whose events a
-/// heap gives out one after the other. Says also whether no events are left.
+/// The sequential reference, which is independent of the engine and of its event queue: one federate whose
+/// events a heap gives out one after the other. Says also whether no events are left.
 pub fn one_by_one(
     mesh: &Mesh,
     until: Time,
@@ -66,12 +66,14 @@ impl Facts {
         outputs: Vec<<Mesh as Model>::Output>,
     ) -> Self {
         let mut committed: Vec<_> = outputs.into_iter().flatten().collect();
-        // What an LP has committed is in order from part to part: sorting keeps that within an instant, in which its run may have paused.
+        // What an LP has committed is in order from part to part: sorting keeps that within an instant, in
+        // which its run may have paused.
         committed.sort_by_key(|(lp, at, _)| (*lp, *at));
         Self { ended: format!("{events} events, digest {digest}, {ended_by:?} at {end_time}"), committed }
     }
 
-    /// Whether these are the facts of one of the processes of a run: the same end, and some of what was committed.
+    /// Whether these are the facts of one of the processes of a run: the same end, and some of what was
+    /// committed.
     #[allow(dead_code, reason = "not all tests that share this module run several processes")]
     pub fn is_part_of(&self, whole: &Self) -> bool {
         self.ended == whole.ended && self.committed.iter().all(|own| whole.committed.contains(own))

@@ -1,9 +1,10 @@
 //! A random model: everything that may go wrong between LPs, drawn from one number.
 //!
-//! Random topology with a lookahead per channel, in some models up to 1000 times that of others, delays on a coarse grid so that many events are simultaneous, zero-delay
-//! and short self-messages, bursts, LPs that fall silent, and a state that depends on the order of everything received. In
-//! one model out of three the `Hash` of messages leaves out what matters: messages are not to be confused for that. In two models out
-//! of five LPs cancel messages to themselves, whether they have happened or not.
+//! Random topology with a lookahead per channel, in some models up to 1000 times that of others, delays on a
+//! coarse grid so that many events are simultaneous, zero-delay and short self-messages, bursts, LPs that
+//! fall silent, and a state that depends on the order of everything received. In one model out of three the
+//! `Hash` of messages leaves out what matters: messages are not to be confused for that. In two models out of
+//! five LPs cancel messages to themselves, whether they have happened or not.
 
 use std::hash::{Hash, Hasher};
 
@@ -149,7 +150,8 @@ impl Mesh {
         let Some(left) = hop.left.checked_sub(1) else { return };
         let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
         for _ in 0..copies {
-            // In a lax model, the same message sent again after a rollback has another word: only that tells them apart.
+            // In a lax model, the same message sent again after a rollback has another word: only that tells
+            // them apart.
             let past = if self.lax { trace } else { 0 };
             let next = Hop { left, word: cx.rng().u64() ^ past, lax: self.lax };
             let most = if self.spread && cx.rng().chance(0.3) { 600 } else { 6 };

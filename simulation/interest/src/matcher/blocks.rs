@@ -1,13 +1,16 @@
 //! An interval tree whose leaves are blocks of intervals, for regions that move.
 //!
-//! Regions are in sorted blocks; a binary tree over the blocks holds the greatest high end on the first axis below each node (an
-//! augmented search tree, as in interval tree matching: Marzolla, D'Angelo and Mandrioli, 2013). A query opens the blocks that
-//! begin before its high end and in which an entry ends after its low end: on the first axis, each of them except the last contains
-//! a result. So a query takes O(log n + results) steps of one block each. A change affects one block and the nodes above it. When a
-//! block is added or removed the tree is rebuilt, which happens once for many changes; the tree has one node for tens of entries.
+//! Regions are in sorted blocks; a binary tree over the blocks holds the greatest high end on the first axis
+//! below each node (an augmented search tree, as in interval tree matching: Marzolla, D'Angelo and Mandrioli,
+//! 2013). A query opens the blocks that begin before its high end and in which an entry ends after its low
+//! end: on the first axis, each of them except the last contains a result. So a query takes O(log n +
+//! results) steps of one block each. A change affects one block and the nodes above it. When a block is added
+//! or removed the tree is rebuilt, which happens once for many changes; the tree has one node for tens of
+//! entries.
 //!
-//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all entries are in the order of [`Entry::order`]; the length of
-//! `tops` is twice the least power of two that is not below the number of blocks; leaves without a block hold `i64::MIN`.
+//! Invariants: no block is empty or longer than [`LENGTH_MAX`]; all entries are in the order of
+//! [`Entry::order`]; the length of `tops` is twice the least power of two that is not below the number of
+//! blocks; leaves without a block hold `i64::MIN`.
 
 use super::stripes::Entry;
 
@@ -18,10 +21,11 @@ const LENGTH_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks<const D: usize> {
     blocks: Vec<Vec<Entry<D>>>,
-    /// The order of the first entry of each block: searched instead of the blocks, which are scattered in memory.
+    /// The order of the first entry of each block: searched instead of the blocks, which are scattered in
+    /// memory.
     firsts: Vec<(i64, u32)>,
-    /// The greatest high end below each node. The root is node 1, the children of node n are 2n and 2n + 1, and the second half are
-    /// the blocks.
+    /// The greatest high end below each node. The root is node 1, the children of node n are 2n and 2n + 1,
+    /// and the second half are the blocks.
     tops: Vec<i64>,
 }
 

@@ -1,22 +1,25 @@
 //! Stripes: equal parts of the second axis, so that only regions with a stripe in common are compared.
 //!
-//! A region is entered in every stripe that it overlaps. So two overlapping regions meet in one or more stripes; the meeting that
-//! counts is in the stripe where at least one of them begins ([`counts`]). That stripe exists and is unique: it contains the
-//! greater of the two low ends (the reference point of Dittrich and Seeger, 2000). In one dimension there is one stripe.
+//! A region is entered in every stripe that it overlaps. So two overlapping regions meet in one or more
+//! stripes; the meeting that counts is in the stripe where at least one of them begins ([`counts`]). That
+//! stripe exists and is unique: it contains the greater of the two low ends (the reference point of Dittrich
+//! and Seeger, 2000). In one dimension there is one stripe.
 
 use crate::Region;
 
-/// Stripes are at least this many times as wide as the mean extent, so that most regions are in one or two of them.
+/// Stripes are at least this many times as wide as the mean extent, so that most regions are in one or two of
+/// them.
 const WIDTH_IN_EXTENTS: f64 = 2.0;
 
-/// A stripe is so wide that a region meets at least this many others in it on the first axis: with fewer, entering regions in
-/// more stripes costs more than it saves in comparisons.
+/// A stripe is so wide that a region meets at least this many others in it on the first axis: with fewer,
+/// entering regions in more stripes costs more than it saves in comparisons.
 const MEETS_MIN: f64 = 4.0;
 
 /// The most stripes per region: where all regions are short, the stripes alone would fill the memory.
 const STRIPES_PER_REGION: f64 = 2.0;
 
-/// The most entries per region: a few long regions among many short ones would be entered in very many stripes.
+/// The most entries per region: a few long regions among many short ones would be entered in very many
+/// stripes.
 const ENTRIES_PER_REGION: usize = 16;
 
 /// A region that is not empty, as entered in a stripe.
@@ -57,7 +60,8 @@ pub(super) struct Stripes {
     count: usize,
 }
 
-/// On one axis: the least low end, the greatest high end, and the mean extent of the role with the longer ones.
+/// On one axis: the least low end, the greatest high end, and the mean extent of the role with the longer
+/// ones.
 struct Spread {
     low: f64,
     high: f64,
@@ -87,8 +91,8 @@ impl Spread {
 impl Stripes {
     const ONE: Self = Self { start: 0.0, density: 0.0, count: 1 };
 
-    /// Stripes for these regions, by role. The number of stripes and of entries in them is limited in proportion to the number
-    /// of regions.
+    /// Stripes for these regions, by role. The number of stripes and of entries in them is limited in
+    /// proportion to the number of regions.
     pub fn new<const D: usize>(roles: &[Vec<Entry<D>>; 2]) -> Self {
         let regions = roles.iter().map(Vec::len).sum::<usize>();
         if D < 2 || regions == 0 {
@@ -173,7 +177,8 @@ impl<const D: usize> StripedEntries<D> {
             sum += *start;
             *start = sum;
         }
-        // Start `stripe + 1` is where the next entry of the stripe goes; in the end it is the start of the stripe after it.
+        // Start `stripe + 1` is where the next entry of the stripe goes; in the end it is the start of the
+        // stripe after it.
         let Some(&filler) = sorted.first() else { return };
         self.entries.resize(sum as usize, filler);
         for entry in sorted {

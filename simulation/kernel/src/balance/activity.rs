@@ -1,14 +1,16 @@
 //! How much the LPs of a run do, and which of them send to each other.
 //!
-//! An LP's *load* is its number of events since the last look times the time that its events take. Its events are its share
-//! of those that its federate has run, in proportion to the messages that it has sent since and those pending to it: most
-//! models answer an event with about one message, and an LP that only receives has its events pending. What an event takes
-//! is the mean of those that the federate has timed ([`Federate::measure`](crate::Federate::measure)). *Communication* is
-//! sampled: the messages pending at a look show which LPs send to each other. Both are gathered over several looks, and each
-//! look halves the weight of the earlier ones.
+//! An LP's *load* is its number of events since the last look times the time that its events take. Its events
+//! are its share of those that its federate has run, in proportion to the messages that it has sent since and
+//! those pending to it: most models answer an event with about one message, and an LP that only receives has
+//! its events pending. What an event takes is the mean of those that the federate has timed
+//! ([`Federate::measure`](crate::Federate::measure)). *Communication* is sampled: the messages pending at a
+//! look show which LPs send to each other. Both are gathered over several looks, and each look halves the
+//! weight of the earlier ones.
 //!
-//! Where a run has several processes, each takes a [`Sample`] of its own LPs, and all of them add the samples of all. Invariant: the same
-//! samples in the same order give the same loads and messages, in integers; no sample that fits makes a number overflow.
+//! Where a run has several processes, each takes a [`Sample`] of its own LPs, and all of them add the samples
+//! of all. Invariant: the same samples in the same order give the same loads and messages, in integers; no
+//! sample that fits makes a number overflow.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +19,8 @@ use crate::{Cost, LpId, Model, Part, Partition, TieBreak, World};
 
 /// What a message or an event counts in a look, so that halves of it count too.
 const UNIT: u64 = 16;
-/// Every LP counts as if this many of its events had been timed at the mean of all LPs, so that one sample has little weight.
+/// Every LP counts as if this many of its events had been timed at the mean of all LPs, so that one sample
+/// has little weight.
 const PRIOR_EVENTS: u64 = 1;
 /// No number of a sample, nor the sum of those of all its LPs, is larger.
 const SAMPLE_MAX: u64 = 1 << 50;
@@ -77,7 +80,8 @@ impl Sample {
         Self { lps, edges, messages }
     }
 
-    /// Whether it is one of the process whose federates `owns` names: always, unless it was read from somewhere.
+    /// Whether it is one of the process whose federates `owns` names: always, unless it was read from
+    /// somewhere.
     pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
         let expected = (0..partition.lps()).map(LpId).filter(|lp| owns(partition.place(*lp).0));
         let add = |sum: u64, number| sum.checked_add(number).filter(|sum| *sum <= SAMPLE_MAX);
@@ -131,8 +135,8 @@ impl Activity {
         Sample::of(part, partition, &mut self.fresh, ties)
     }
 
-    /// Takes a look at what all LPs have done: `samples` are those of all processes. `done` holds the events that each federate of
-    /// `partition` has run since the last look, at most 2^50 of all.
+    /// Takes a look at what all LPs have done: `samples` are those of all processes. `done` holds the events
+    /// that each federate of `partition` has run since the last look, at most 2^50 of all.
     pub fn look(&mut self, samples: &[Sample], partition: &Partition, done: &[u64]) {
         for edge in &mut self.edges {
             edge.weight /= 2;

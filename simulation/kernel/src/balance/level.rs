@@ -1,9 +1,9 @@
-//! The three moves of [`improve`](super::improve), on LPs or on groups of them: even out loads, bring nodes that send to each
-//! other together, find groups.
+//! The three moves of [`improve`](super::improve), on LPs or on groups of them: even out loads, bring nodes
+//! that send to each other together, find groups.
 //!
-//! Invariant: a node that is alone in its federate stays there. The number of moves is bounded: each move of `even_out` lowers
-//! the sum of the squares of the loads, each one of `gather` the messages between federates, and both in rounds that are
-//! counted.
+//! Invariant: a node that is alone in its federate stays there. The number of moves is bounded: each move of
+//! `even_out` lowers the sum of the squares of the loads, each one of `gather` the messages between
+//! federates, and both in rounds that are counted.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ pub(super) fn limit(loads: &[u64], federates: u32, slack: f64) -> u64 {
     (mean * (1.0 + slack)).floor() as u64
 }
 
-/// Moves nodes from the largest federates to the smallest until the largest is within the slack of the mean, or nothing
-/// helps.
+/// Moves nodes from the largest federates to the smallest until the largest is within the slack of the mean,
+/// or nothing helps.
 pub(super) fn even_out(owner: &mut [u32], federates: u32, loads: &[u64]) {
     let (limit, mean) =
         (limit(loads, federates, LOAD_SLACK), loads.iter().sum::<u64>() / u64::from(federates));
@@ -61,8 +61,9 @@ pub(super) fn even_out(owner: &mut [u32], federates: u32, loads: &[u64]) {
     }
 }
 
-/// The node to move from a federate with load `most` to one with `least`: the largest that leaves neither on the wrong side
-/// of the mean, else the smallest that helps. An LP that is alone has all of the load and never fits.
+/// The node to move from a federate with load `most` to one with `least`: the largest that leaves neither on
+/// the wrong side of the mean, else the smallest that helps. An LP that is alone has all of the load and
+/// never fits.
 fn fitting(
     members: &BTreeSet<(u64, Reverse<u32>)>,
     most: u64,
@@ -76,8 +77,8 @@ fn fitting(
     largest.or_else(smallest).copied()
 }
 
-/// Moves each node to the federate that it sends to most, while that federate keeps within the slack of the mean or below
-/// the one the node comes from.
+/// Moves each node to the federate that it sends to most, while that federate keeps within the slack of the
+/// mean or below the one the node comes from.
 pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &Graph) {
     let limit = limit(loads, federates, TALK_SLACK);
     let mut sums = sums(owner, federates, loads);
@@ -112,9 +113,9 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
     }
 }
 
-/// Groups of nodes that send to each other, none larger than its part of a federate: each node joins the group it sends
-/// to most (size-constrained label propagation; Meyerhenke, Sanders and Schulz, 2014). Gives the group of each node, and how
-/// many there are.
+/// Groups of nodes that send to each other, none larger than its part of a federate: each node joins the
+/// group it sends to most (size-constrained label propagation; Meyerhenke, Sanders and Schulz, 2014). Gives
+/// the group of each node, and how many there are.
 pub(super) fn groups(loads: &[u64], graph: &Graph, federates: u32) -> (Vec<u32>, u32) {
     // A node without load still takes room.
     let mut size: Vec<u64> = loads.iter().map(|load| load + 1).collect();

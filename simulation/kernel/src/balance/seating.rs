@@ -1,16 +1,19 @@
 //! Which federate's LPs go to which process: federates that exchange many messages share one.
 //!
-//! Every process keeps its number of federates, and federates have about equal loads, so two of them can change places freely. Pairs
-//! change places while that saves messages between processes: the exchanges of Kernighan and Lin (1970), the best first, without their
-//! look ahead. Invariant: each exchange saves messages, so they come to an end.
+//! Every process keeps its number of federates, and federates have about equal loads, so two of them can
+//! change places freely. Pairs change places while that saves messages between processes: the exchanges of
+//! Kernighan and Lin (1970), the best first, without their look ahead. Invariant: each exchange saves
+//! messages, so they come to an end.
 
 use super::Edge;
 use super::graph::{Graph, Tally};
 
-/// The share of all messages that an exchange must keep within a process: the LPs of two federates move for it.
+/// The share of all messages that an exchange must keep within a process: the LPs of two federates move for
+/// it.
 const WORTH_SEAT: f64 = 0.01;
 
-/// Gives the federates of `owner` other numbers, so that fewer messages pass between processes: `processes[i]` has federate `i`.
+/// Gives the federates of `owner` other numbers, so that fewer messages pass between processes:
+/// `processes[i]` has federate `i`.
 ///
 /// ```
 /// use paceline_kernel::{Edge, LpId, seat};

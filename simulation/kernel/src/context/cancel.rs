@@ -1,22 +1,26 @@
 //! Cancelling: what an LP has scheduled for itself, and what it wants no more.
 //!
-//! Invariants: what is put into the LP's set is pending; in a model that does not cancel, nothing is done here at all.
+//! Invariants: what is put into the LP's set is pending; in a model that does not cancel, nothing is done
+//! here at all.
 
 use super::Context;
 use crate::withdrawn::{Cause, Withdrawn};
 use crate::{Event, EventId, Model};
 
 impl<M: Model> Context<'_, M> {
-    /// Cancels an event that this LP has scheduled for itself ([`Context::schedule`]): it will not happen. Says whether it was
-    /// pending; one that has happened, is happening, or was cancelled before, is left as it is. A model that cancels says so with
-    /// [`Model::CANCELS`]; one that does not say so does not compile.
+    /// Cancels an event that this LP has scheduled for itself ([`Context::schedule`]): it will not happen.
+    /// Says whether it was pending; one that has happened, is happening, or was cancelled before, is left
+    /// as it is. A model that cancels says so with [`Model::CANCELS`]; one that does not say so does not
+    /// compile.
     ///
-    /// A cancelled event is as if it had never been scheduled: it is neither handled nor committed, is in no digest and no count,
-    /// and is not left over at the end. If handling an event is rolled back, so is what it cancelled.
+    /// A cancelled event is as if it had never been scheduled: it is neither handled nor committed, is in no
+    /// digest and no count, and is not left over at the end. If handling an event is rolled back, so is
+    /// what it cancelled.
     ///
-    /// An event that was sent to another LP cannot be cancelled: that would have to reach the other LP before the event does, and
-    /// thus be a message like any other, a lookahead ahead. So send a second message that says so, and have the other LP schedule
-    /// for itself what may be called off, and cancel it when that message comes.
+    /// An event that was sent to another LP cannot be cancelled: that would have to reach the other LP before
+    /// the event does, and thus be a message like any other, a lookahead ahead. So send a second message
+    /// that says so, and have the other LP schedule for itself what may be called off, and cancel it when
+    /// that message comes.
     ///
     /// ```
     /// use paceline_kernel::{Context, EventId, LpId, Model, Time};
@@ -119,23 +123,24 @@ impl<M: Model> Context<'_, M> {
         is_to_come && self.withdrawn.as_mut().is_some_and(|withdrawn| withdrawn.insert(id.key(), cause))
     }
 
-    /// Whether an event that this LP has scheduled for itself has not happened, is not happening, and was not cancelled. As for
-    /// [`Context::cancel`], the model says with [`Model::CANCELS`] that it cancels.
+    /// Whether an event that this LP has scheduled for itself has not happened, is not happening, and was not
+    /// cancelled. As for [`Context::cancel`], the model says with [`Model::CANCELS`] that it cancels.
     pub fn is_pending(&self, id: EventId) -> bool {
         const { assert_cancels::<M>() };
         let is_withdrawn = |withdrawn: &&mut Withdrawn| withdrawn.contains(id.key());
         self.is_to_come(id) && !self.withdrawn.as_ref().is_some_and(is_withdrawn)
     }
 
-    /// Whether it is an event of this LP, and in the total order it comes after the one that is handled. At the start all do.
-    /// Under Time Warp an id may come back in a message after the event that scheduled it was rolled back.
-    /// Its number is not below `sent` then.
+    /// Whether it is an event of this LP, and in the total order it comes after the one that is handled. At
+    /// the start all do. Under Time Warp an id may come back in a message after the event that scheduled
+    /// it was rolled back. Its number is not below `sent` then.
     fn is_to_come(&self, id: EventId) -> bool {
         let (source, sequence) = id.key().origin(self.rules.ties);
         source == self.lp && sequence < self.sent && self.cause.is_none_or(|cause| id.key() > cause)
     }
 
-    /// Whether the LP has cancelled this event, to which it has come; then it is through with it. Says in which event it did.
+    /// Whether the LP has cancelled this event, to which it has come; then it is through with it. Says in
+    /// which event it did.
     #[inline(always)]
     pub(crate) fn pass_over(&mut self, event: &Event<M::Event>) -> Option<Cause> {
         if M::CANCELS { self.withdrawn.as_mut()?.pass_over(event.key()) } else { None }

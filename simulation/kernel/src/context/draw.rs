@@ -1,4 +1,5 @@
-//! Random numbers of an LP that can be drawn while its context is borrowed, as in the arguments of [`Context::send`](super::Context::send).
+//! Random numbers of an LP that can be drawn while its context is borrowed, as in the arguments of
+//! [`Context::send`](super::Context::send).
 //!
 //! Invariant: a draw is the same draw as through [`Context::rng`](super::Context::rng), and counts as one.
 
@@ -6,7 +7,8 @@ use std::cell::Cell;
 
 use crate::Rng;
 
-/// The LP's own random numbers, see [`Context::draw`](crate::Context::draw). Each method is that of [`Rng`] with the same name.
+/// The LP's own random numbers, see [`Context::draw`](crate::Context::draw). Each method is that of [`Rng`]
+/// with the same name.
 ///
 /// ```
 /// use paceline_kernel::{Context, LpId, Model, Time};
@@ -72,12 +74,16 @@ draws! {
     exponential(mean: f64) -> f64;
     /// A normal variate with the given mean and standard deviation.
     normal(mean: f64, deviation: f64) -> f64;
-    /// How many trials fail before the first that succeeds. Panics unless the probability is above 0 and at most 1.
+    /// How many trials fail before the first that succeeds. Panics unless the probability is above 0 and at
+    /// most 1.
     geometric(probability: f64) -> u64;
-    /// How many events happen in a span in which `mean` are expected. Panics unless the mean is from 0 to 2^32.
+    /// How many events happen in a span in which `mean` are expected. Panics unless the mean is from 0 to
+    /// 2^32.
     poisson(mean: f64) -> u64;
-    /// A rank from 1 to `ranks`. Panics unless there are from 1 to 2^52 ranks and the exponent is finite and not negative.
+    /// A rank from 1 to `ranks`. Panics unless there are from 1 to 2^52 ranks and the exponent is finite and
+    /// not negative.
     zipf(ranks: u64, exponent: f64) -> u64;
-    /// One of the places of `weights`. Panics unless all weights are finite and not negative, and one is above 0.
+    /// One of the places of `weights`. Panics unless all weights are finite and not negative, and one is
+    /// above 0.
     weighted(weights: &[f64]) -> usize;
 }

@@ -3,8 +3,9 @@
 use super::{LpCore, Rules};
 use crate::{Event, EventId, Key, LpId, Rng, Time};
 
-/// What an `undo` is given of the event that it takes back: the words that [`Context::keep`](crate::Context::keep) kept while it was
-/// handled, the LP, the time, and the random numbers that it drew.
+/// What an `undo` is given of the event that it takes back: the words that
+/// [`Context::keep`](crate::Context::keep) kept while it was handled, the LP, the time, and the random
+/// numbers that it drew.
 ///
 /// ```
 /// use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
@@ -43,8 +44,8 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Gives `words` back, the last first, for an event of `lp` at `now` before which its random numbers stood at `rng`. The kernel does
-    /// this; models' authors do, to test an `undo`.
+    /// Gives `words` back, the last first, for an event of `lp` at `now` before which its random numbers
+    /// stood at `rng`. The kernel does this; models' authors do, to test an `undo`.
     ///
     /// ```
     /// use paceline_kernel::{Kept, LpId, Rng, Time};
@@ -74,13 +75,15 @@ impl<'a> Kept<'a> {
         self.now
     }
 
-    /// The random numbers as they stood before the event: the same draws give the same numbers as they gave while it was handled.
+    /// The random numbers as they stood before the event: the same draws give the same numbers as they gave
+    /// while it was handled.
     #[inline(always)]
     pub fn rng(&self) -> Rng {
         self.rng
     }
 
-    /// The word kept last, of those not yet given back. Panics if there is none: `undo` asks for more than was kept.
+    /// The word kept last, of those not yet given back. Panics if there is none: `undo` asks for more than
+    /// was kept.
     #[inline(always)]
     pub fn word(&mut self) -> u64 {
         let (last, rest) = self.words.split_last().expect("`undo` takes back no more words than were kept");

@@ -1,6 +1,8 @@
-//! What is the same for every event of a run, and the judgement of a message that is not plainly beyond the lookahead.
+//! What is the same for every event of a run, and the judgement of a message that is not plainly beyond the
+//! lookahead.
 //!
-//! Invariant: a message that is refused has no depth; one that is not has the depth that keeps causes before effects.
+//! Invariant: a message that is refused has no depth; one that is not has the depth that keeps causes before
+//! effects.
 
 use std::sync::Arc;
 
@@ -13,10 +15,11 @@ pub(crate) struct Rules {
     pub seed: u64,
     pub ties: TieBreak,
     pub lookahead: Time,
-    /// A delay below this may matter to whoever runs the LP: the message may be due within the batch in hand.
-    /// At least [`Rules::least_near`], and at least the width of the batch.
+    /// A delay below this may matter to whoever runs the LP: the message may be due within the batch in
+    /// hand. At least [`Rules::least_near`], and at least the width of the batch.
     near: Time,
-    /// The least delay that needs no second look: `near`, or [`Time::MAX`] where every message is held against `channels`.
+    /// The least delay that needs no second look: `near`, or [`Time::MAX`] where every message is held
+    /// against `channels`.
     pub(super) plain: Time,
     pub lps: u32,
     /// What the LPs declare, where they do.
@@ -53,9 +56,9 @@ impl Rules {
         self.set_near(self.near);
     }
 
-    /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, along a declared channel, or against
-    /// the rules. Gives the depth of the event. By value, so that the context of a model that is compiled into the loop stays
-    /// in registers.
+    /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, along a declared
+    /// channel, or against the rules. Gives the depth of the event. By value, so that the context of a
+    /// model that is compiled into the loop stays in registers.
     #[inline(never)]
     pub(super) fn judge(
         &self,

@@ -1,12 +1,12 @@
 //! The fast gear: all events before a bound, LP by LP.
 //!
-//! Events come out of the queue unsorted and are dealt to *blocks* of neighbouring LPs, small enough that a block's
-//! states and events stay in the processor's cache. The current block is put in order LP by LP (see [`order`]); then each
-//! LP handles its events. Events that an LP sends itself within the bound join its run through a small heap, `late`.
-//! No allocation and no shared write per event.
+//! Events come out of the queue unsorted and are dealt to *blocks* of neighbouring LPs, small enough that a
+//! block's states and events stay in the processor's cache. The current block is put in order LP by LP (see
+//! [`order`]); then each LP handles its events. Events that an LP sends itself within the bound join its run
+//! through a small heap, `late`. No allocation and no shared write per event.
 //!
-//! Invariants: every event of the batch is before `bound` and to an LP of this federate; of the block in hand, what was
-//! not run yet is exactly what `order` and `late` still hold; blocks before it are empty.
+//! Invariants: every event of the batch is before `bound` and to an LP of this federate; of the block in
+//! hand, what was not run yet is exactly what `order` and `late` still hold; blocks before it are empty.
 
 mod order;
 
@@ -163,7 +163,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         batch.len > 0
     }
 
-    /// Runs events of the LP in hand, or of the next one, but at most `budget`. Says how many, with those that the LP had cancelled.
+    /// Runs events of the LP in hand, or of the next one, but at most `budget`. Says how many, with those
+    /// that the LP had cancelled.
     pub(super) fn run_lp(
         &mut self,
         model: &M,
@@ -227,7 +228,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                     break;
                 }
                 let now = cx.now();
-                // Federates that are nearer than the LPs of this one to each other may get messages before the bound.
+                // Federates that are nearer than the LPs of this one to each other may get messages before
+                // the bound.
                 let joins = |event: &mut Event<M::Event>| {
                     event.time() < *bound && place.holds(event.to(), *id, partition)
                 };

@@ -1,8 +1,10 @@
-//! Panics of the model while it handles an event: they end the run as a broken rule does, with the LP, the time and the event.
+//! Panics of the model while it handles an event: they end the run as a broken rule does, with the LP, the
+//! time and the event.
 //!
-//! They are caught once a batch. On the path of an event there is only a value that is dropped if a panic passes by; that
-//! costs nothing as long as none does. Invariants: a panic is caught only if the model was at work, one of ours goes on;
-//! after it the federate does nothing any more, for its LP is half way through an event.
+//! They are caught once a batch. On the path of an event there is only a value that is dropped if a panic
+//! passes by; that costs nothing as long as none does. Invariants: a panic is caught only if the model was at
+//! work, one of ours goes on; after it the federate does nothing any more, for its LP is half way through an
+//! event.
 
 use std::cell::Cell;
 
@@ -32,7 +34,8 @@ impl Drop for Handling<'_> {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Why the federate does nothing any more: the rule that the model broke, or its panic, with the LP, the time and the event.
+    /// Why the federate does nothing any more: the rule that the model broke, or its panic, with the LP, the
+    /// time and the event.
     pub fn trouble(&self) -> Option<EventError> {
         let broken = || self.fault.as_deref().cloned().map(EventError::of_fault);
         self.panicked.as_deref().cloned().or_else(broken)

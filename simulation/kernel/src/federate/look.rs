@@ -1,7 +1,8 @@
-//! Looking at a federate from outside, for hosts that compare, show or explain what it does; nothing here changes what it will do.
+//! Looking at a federate from outside, for hosts that compare, show or explain what it does; nothing here
+//! changes what it will do.
 //!
-//! Between two calls of [`Federate::step`] all there is to know of an LP is in its state and its counter of random numbers,
-//! and all events sent are in the queue.
+//! Between two calls of [`Federate::step`] all there is to know of an LP is in its state and its counter of
+//! random numbers, and all events sent are in the queue.
 
 use super::Federate;
 use crate::{Event, EventQueue, LpId, Model, Partition, Time};
@@ -12,7 +13,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         &self.queue
     }
 
-    /// Shows the events waiting, in any order, but those that their LPs have cancelled. Takes time for each of them.
+    /// Shows the events waiting, in any order, but those that their LPs have cancelled. Takes time for each
+    /// of them.
     pub fn look_at_pending(&mut self, mut look: impl FnMut(&Event<M::Event>)) {
         self.put_back();
         let mut events = Vec::with_capacity(self.queue.len());

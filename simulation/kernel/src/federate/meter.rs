@@ -1,9 +1,10 @@
 //! What the LPs of a federate cost: how long some of their turns take by the host's clock.
 //!
-//! A turn is one LP's part of a batch. As many turns are timed as the clock allows at a cost of a hundredth of the time. A
-//! host that evens out loads hands a clock in; without one nothing is timed.
+//! A turn is one LP's part of a batch. As many turns are timed as the clock allows at a cost of a hundredth
+//! of the time. A host that evens out loads hands a clock in; without one nothing is timed.
 //!
-//! Invariant: nothing measured here reaches an event, a state or the order of anything. It only says where LPs had better be.
+//! Invariant: nothing measured here reaches an event, a state or the order of anything. It only says where
+//! LPs had better be.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ const TURNS_BY_CLOCK: u64 = 100;
 /// Turns from one that is timed to the next, at most, and at first.
 const RAREST: u64 = 1_021;
 const FIRST: u64 = 61;
-/// A turn counts at most as if its events had taken so many times the mean of its LP, or of all where it is the LP's first:
-/// the thread may have lost its core meanwhile.
+/// A turn counts at most as if its events had taken so many times the mean of its LP, or of all where it is
+/// the LP's first: the thread may have lost its core meanwhile.
 const MOST_LP_MEANS: u64 = 4;
 const MOST_MEANS: u64 = 64;
 /// The clock is read so often to find out what that takes.
@@ -98,7 +99,8 @@ impl Meter {
         self.turns += 1;
         // A turn takes `all.ns / turns` on average; timing one of `every` then takes a hundredth of the time.
         let every = TURNS_BY_CLOCK * self.clock_ns * self.turns / self.all.ns.max(1);
-        // Odd, so that LPs that take turns in a fixed order are all timed where there is a power of two of them.
+        // Odd, so that LPs that take turns in a fixed order are all timed where there is a power of two of
+        // them.
         self.every = every.min(RAREST) | 1;
     }
 }

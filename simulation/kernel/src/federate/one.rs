@@ -1,8 +1,9 @@
 //! The exact gear: one event after the other in the total order of the federate.
 //!
-//! What an event sends need not be in the queue before the next one is taken, only before one is taken that it might
-//! precede. So messages are handed on together (copying each at once would stall on the store): at the latest before anything
-//! is taken that is not within the lookahead of the first of them, and at once where something was sent nearer than that.
+//! What an event sends need not be in the queue before the next one is taken, only before one is taken that
+//! it might precede. So messages are handed on together (copying each at once would stall on the store): at
+//! the latest before anything is taken that is not within the lookahead of the first of them, and at once
+//! where something was sent nearer than that.
 
 use super::batch::{self, SENT};
 use super::caught::Handling;
@@ -44,8 +45,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }
     }
 
-    /// Takes out the least event, if it is before `bound`, for [`Federate::run_taken`], or to give it back with
-    /// [`Federate::receive`]. Its LP may have cancelled it: then [`Federate::pass_over`] is to be asked before it is run.
+    /// Takes out the least event, if it is before `bound`, for [`Federate::run_taken`], or to give it back
+    /// with [`Federate::receive`]. Its LP may have cancelled it: then [`Federate::pass_over`] is to be
+    /// asked before it is run.
     pub fn take_least(&mut self, bound: Time) -> Option<Event<M::Event>> {
         self.put_back();
         if self.fault.is_some() { None } else { self.queue.pop(bound) }
@@ -151,8 +153,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
     }
 
-    /// Messages to LPs of this federate before `bound`, which is as far as all of them are to be run now, are for the queue, however
-    /// far LPs have been run ahead.
+    /// Messages to LPs of this federate before `bound`, which is as far as all of them are to be run now, are
+    /// for the queue, however far LPs have been run ahead.
     fn join(&mut self, partition: &Partition, bound: Time) {
         let (place, id) = (&self.place, self.id);
         let joins =
@@ -160,8 +162,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.sent.extract_if(.., joins).for_each(|event| self.queue.push(event));
     }
 
-    /// Reads something of the LPs whose events come next, all at once: where there are more LPs than the cache holds, each would
-    /// wait for the memory by itself otherwise.
+    /// Reads something of the LPs whose events come next, all at once: where there are more LPs than the
+    /// cache holds, each would wait for the memory by itself otherwise.
     #[inline(always)]
     fn fetch_upcoming(&self, partition: &Partition) {
         let mut sum = 0;
@@ -171,7 +173,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         std::hint::black_box(sum);
     }
 
-    /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the lookahead.
+    /// Runs an event that was taken out of the queue. Says whether it sent anything nearer than the
+    /// lookahead.
     #[inline(always)]
     fn run_one(&mut self, model: &M, partition: &Partition, event: &Event<M::Event>) -> bool {
         let local = self.place.local(event.to(), partition);

@@ -1,9 +1,11 @@
 //! A federate whose LPs are run elsewhere: what is handed out, what is done there, and what comes back.
 //!
-//! The federate that stays is a *stand-in*: it keeps its number and its place, and has no events. The one handed out has its LPs as
-//! they stand and its events. What is never handed back is lost: the stand-in has the LPs as they were.
+//! The federate that stays is a *stand-in*: it keeps its number and its place, and has no events. The one
+//! handed out has its LPs as they stand and its events. What is never handed back is lost: the stand-in has
+//! the LPs as they were.
 //!
-//! Invariant: what a stand-in and the federate handed out have committed is counted once, by the one or the other.
+//! Invariant: what a stand-in and the federate handed out have committed is counted once, by the one or the
+//! other.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -14,7 +16,8 @@ use crate::world::Lp;
 use crate::{Digest, Event, EventQueue, LpId, Model, Partition, Time};
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Hands out the LPs and events of this federate, to be run elsewhere until they come back ([`Federate::take_back`]).
+    /// Hands out the LPs and events of this federate, to be run elsewhere until they come back
+    /// ([`Federate::take_back`]).
     pub fn hand_out(&mut self) -> Self {
         self.put_back();
         let mut queue = Q::with_window(Time::ZERO);
@@ -74,8 +77,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         (0..self.lps.len()).map(|local| self.place.lp(local))
     }
 
-    /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled elsewhere. The LP's state is there
-    /// too, so that the model's `commit_state` is not called.
+    /// Commits `event`, which was taken out ([`Federate::take_least`]) and which its LP has handled
+    /// elsewhere. The LP's state is there too, so that the model's `commit_state` is not called.
     pub fn commit_taken(&mut self, model: &M, event: &Event<M::Event>) {
         let asking = Asking::begin(|| event.asked());
         model.commit(event.to(), event.time(), &event.payload, &mut self.output);

@@ -1,7 +1,7 @@
 //! Events waiting that their own LPs have cancelled, for hosts: nothing of them is to be seen.
 //!
-//! Invariant: hosts that take out an event ask here before they run it, and only once nothing can precede it: what an LP has passed
-//! over, it may not be asked about by an earlier event.
+//! Invariant: hosts that take out an event ask here before they run it, and only once nothing can precede it:
+//! what an LP has passed over, it may not be asked about by an earlier event.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::withdrawn::{Entry, Withdrawn};
 use crate::{Event, EventId, EventQueue, Key, LpId, Model, Partition, Time};
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Whether its LP has cancelled `event`, which was taken out of the queue and which nothing can precede any more; then it is not
-    /// to happen, and the LP is through with it.
+    /// Whether its LP has cancelled `event`, which was taken out of the queue and which nothing can precede
+    /// any more; then it is not to happen, and the LP is through with it.
     #[inline(always)]
     pub fn pass_over(&mut self, partition: &Partition, event: &Event<M::Event>) -> bool {
         M::CANCELS && {
@@ -29,7 +29,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             .map(EventId::new)
     }
 
-    /// Events waiting that are to happen: those that their LPs have cancelled are not. Takes time for each LP, if the model cancels.
+    /// Events waiting that are to happen: those that their LPs have cancelled are not. Takes time for each
+    /// LP, if the model cancels.
     pub fn live(&self) -> usize {
         self.pending().saturating_sub(self.withdrawn.iter().map(Withdrawn::len).sum())
     }

@@ -1,20 +1,24 @@
-//! Time Warp (Jefferson, 1985): a federate whose LPs may run ahead of what is known to be safe, and roll back.
+//! Time Warp (Jefferson, 1985): a federate whose LPs may run ahead of what is known to be safe, and roll
+//! back.
 //!
-//! A [`Warp`] wraps a [`Federate`] and works it off in two ways. What lies before the *safe bound* - GVT plus lookahead; no
-//! message can arrive before it any more - is run by the fast gear and is final at once, as under a conservative protocol.
-//! Beyond it the federate runs *ahead*: the same batches of whole LPs, but every event goes into a [`log`] with what is
-//! needed to take it back. A message into an LP's past (a straggler) or an anti-message rolls back that LP alone; what
-//! it sent is cancelled, at once or lazily. When the safe bound has passed a part of the log, it is committed and forgotten.
+//! A [`Warp`] wraps a [`Federate`] and works it off in two ways. What lies before the *safe bound* - GVT plus
+//! lookahead; no message can arrive before it any more - is run by the fast gear and is final at once, as
+//! under a conservative protocol. Beyond it the federate runs *ahead*: the same batches of whole LPs, but
+//! every event goes into a [`log`] with what is needed to take it back. A message into an LP's past (a
+//! straggler) or an anti-message rolls back that LP alone; what it sent is cancelled, at once or lazily. When
+//! the safe bound has passed a part of the log, it is committed and forgotten.
 //!
 //! How far ahead and how wide a batch is the host's decision, the same for all its federates
-//! ([`MovingWindow`](crate::MovingWindow)); the rest is for [`Pace`] to find out. An LP that breaks a rule or panics ahead
-//! is *stuck*: it does nothing more until it is rolled back, or the safe bound passes it and the run ends with its trouble.
-//! LPs may be conservative one by one (mixed runs): they take part in safe batches only.
+//! ([`MovingWindow`](crate::MovingWindow)); the rest is for [`Pace`] to find out. An LP that breaks a rule or
+//! panics ahead is *stuck*: it does nothing more until it is rolled back, or the safe bound passes it and the
+//! run ends with its trouble. LPs may be conservative one by one (mixed runs): they take part in safe batches
+//! only.
 //!
-//! Invariants, whenever no method runs: an event in the queue that is not cancelled comes after everything its LP has in the
-//! log; an LP's part of the log is in the total order; no event before `reach` goes to the queue unseen.
-//! GVT handed in must be a lower bound on every event that any federate may still handle, and on the time of every message
-//! on its way, and must have been read before the mail was taken out of the inbox.
+//! Invariants, whenever no method runs: an event in the queue that is not cancelled comes after everything
+//! its LP has in the log; an LP's part of the log is in the total order; no event before `reach` goes to the
+//! queue unseen. GVT handed in must be a lower bound on every event that any federate may still handle, and
+//! on the time of every message on its way, and must have been read before the mail was taken out of the
+//! inbox.
 
 mod ahead;
 mod cancel;
@@ -189,7 +193,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Times { committed: self.committed, committable, processable, emittable }
     }
 
-    /// The four times of LP `lp` of this federate. Looks through all pending events: for tests and for people.
+    /// The four times of LP `lp` of this federate. Looks through all pending events: for tests and for
+    /// people.
     pub fn times_of(&mut self, lp: LpId, partition: &Partition) -> Times {
         self.base.put_back();
         let local = self.base.place.local(lp, partition);
@@ -208,9 +213,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Times { committed: self.committed, committable, processable, emittable }
     }
 
-    /// Takes in mail from other federates: messages and anti-messages in the order in which they were sent. May roll back,
-    /// but nothing before the least time in the mail, which it gives out. A panic of the model on the way
-    /// back is kept, and the next turn fails with it.
+    /// Takes in mail from other federates: messages and anti-messages in the order in which they were sent.
+    /// May roll back, but nothing before the least time in the mail, which it gives out. A panic of the
+    /// model on the way back is kept, and the next turn fails with it.
     pub fn receive(
         &mut self,
         model: &M,
@@ -250,8 +255,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
     }
 
-    /// Commits what has become final and runs a batch: safely if that is worth it, else ahead, but never at or after
-    /// `until`. A federate that is `patient` rather waits for GVT where running safely has been worth it.
+    /// Commits what has become final and runs a batch: safely if that is worth it, else ahead, but never at
+    /// or after `until`. A federate that is `patient` rather waits for GVT where running safely has been
+    /// worth it.
     pub fn turn(
         &mut self,
         model: &M,
@@ -349,7 +355,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let bound = self.pace.safe_bound(floor, safe);
         self.reached = self.reached.max(bound);
         let before = self.base.events;
-        // Within a lookahead of everything in the queue: this is one batch, and nothing it sends falls into it.
+        // Within a lookahead of everything in the queue: this is one batch, and nothing it sends falls into
+        // it.
         let progress = self.base.advance(model, partition, bound, usize::MAX, outbox);
         if progress == super::Progress::Faulty {
             let trouble = self.base.trouble().expect("a faulty federate has trouble");

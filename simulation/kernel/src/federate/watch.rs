@@ -1,7 +1,8 @@
 //! Reports every event that has become final to an observer, in the total order of the federate.
 //!
-//! Without an observer, a federate pays one branch for each event of the exact gear, and nothing in the fast one. With
-//! an observer it works in the exact gear only; events out of the log of Time Warp are held back until nothing can precede them.
+//! Without an observer, a federate pays one branch for each event of the exact gear, and nothing in the fast
+//! one. With an observer it works in the exact gear only; events out of the log of Time Warp are held back
+//! until nothing can precede them.
 //!
 //! Invariant: the reports of a federate are in the total order for as long as its LPs stay together.
 
@@ -13,7 +14,8 @@ use crate::{Event, EventQueue, LpId, Model, Time};
 
 /// Receives events that have become final.
 pub trait CommitObserver<M: Model>: Send + Sync {
-    /// `event` has happened to `lp`, which is in this federate, at `at`. Called on the thread that runs the federate.
+    /// `event` has happened to `lp`, which is in this federate, at `at`. Called on the thread that runs the
+    /// federate.
     fn committed(&self, federate: u32, lp: LpId, at: Time, event: &M::Event);
 }
 
@@ -60,13 +62,15 @@ impl<M: Model> Watch<M> {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Reports to `observer`, from now on, every event that has become final, in the total order of this federate.
+    /// Reports to `observer`, from now on, every event that has become final, in the total order of this
+    /// federate.
     pub fn watch(&mut self, observer: Arc<dyn CommitObserver<M>>) {
         self.put_back();
         self.watch = Some(Watch { observer, held: Vec::new(), holds: false });
     }
 
-    /// Whether what becomes final is held back from now on, or is told at once, after what is held back and comes before it.
+    /// Whether what becomes final is held back from now on, or is told at once, after what is held back and
+    /// comes before it.
     pub(super) fn hold(&mut self, holds: bool) {
         if let Some(watch) = &mut self.watch {
             watch.holds = holds;

@@ -1,7 +1,8 @@
-//! The channels between federates: what [`Model::channels`] declares of LPs, joined for the federates that own them.
+//! The channels between federates: what [`Model::channels`] declares of LPs, joined for the federates that
+//! own them.
 //!
-//! Invariants: every lookahead is at least the model's; no federate has a channel to itself, its LPs' channels to each
-//! other are told apart from the others (`within`).
+//! Invariants: every lookahead is at least the model's; no federate has a channel to itself, its LPs'
+//! channels to each other are told apart from the others (`within`).
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,8 @@ pub(super) fn check(from: LpId, to: LpId, lookahead: Time, lps: u32, least: Time
 pub(super) struct FederateChannels {
     /// By (sender, receiver): the least lookahead of their LPs' channels.
     pub(super) between: BTreeMap<(u32, u32), Time>,
-    /// By federate: the least lookahead of channels between two LPs of it; [`Time::MAX`] where there are none.
+    /// By federate: the least lookahead of channels between two LPs of it; [`Time::MAX`] where there are
+    /// none.
     pub(super) within: Vec<Time>,
 }
 

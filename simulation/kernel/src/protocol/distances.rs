@@ -1,26 +1,30 @@
 //! Windows whose ends differ: each federate goes as far as its distance from the others allows.
 //!
-//! The distance from federate `j` to `i` is the least sum of lookaheads along channels that lead from `j` to `i`, one
-//! channel at least: whatever happens at `j` from time `t` on reaches `i` at `t` plus the distance or later, on
-//! any path. From `i` to itself it is the shortest cycle, since what `i` sends may cause others to send to it. The least
-//! event times `next` of all federates thus bound what may still arrive at `i`: `min over j of next[j] + distance(j, i)`.
-//! That is the bounded lag (Lubachevsky, 1989); another algorithm uses distances between objects too (Ayani, 1989). The *lag*
-//! is how far a federate may be ahead of the least event of all, so that a federate that receives nothing does not fill the memory
-//! with its messages: the longest channel's lookahead.
+//! The distance from federate `j` to `i` is the least sum of lookaheads along channels that lead from `j` to
+//! `i`, one channel at least: whatever happens at `j` from time `t` on reaches `i` at `t` plus the distance
+//! or later, on any path. From `i` to itself it is the shortest cycle, since what `i` sends may cause others
+//! to send to it. The least event times `next` of all federates thus bound what may still arrive at `i`: `min
+//! over j of next[j] + distance(j, i)`. That is the bounded lag (Lubachevsky, 1989); another algorithm uses
+//! distances between objects too (Ayani, 1989). The *lag* is how far a federate may be ahead of the least
+//! event of all, so that a federate that receives nothing does not fill the memory with its messages: the
+//! longest channel's lookahead.
 //!
-//! Invariants: every bound is above the least event time, so that at least one federate has work in every window; bounds never fall,
-//! as long as nothing is sent to arrive before the receiver's bound.
+//! Invariants: every bound is above the least event time, so that at least one federate has work in every
+//! window; bounds never fall, as long as nothing is sent to arrive before the receiver's bound.
 
 use std::sync::Arc;
 
 use super::channels::FederateChannels;
 use crate::{LinkError, Model, Partition, Time};
 
-/// With more federates than this, distances would cost more than they bring: their number grows as the square.
+/// With more federates than this, distances would cost more than they bring: their number grows as the
+/// square.
 const FEDERATES: u32 = 128;
-/// LPs that declare more channels than this on average do not have few neighbours: reading them would cost too much.
+/// LPs that declare more channels than this on average do not have few neighbours: reading them would cost
+/// too much.
 const CHANNELS: usize = 16;
-/// Distances are worth it where windows get this many times as wide as the lookahead, on average over federates.
+/// Distances are worth it where windows get this many times as wide as the lookahead, on average over
+/// federates.
 const WORTH: u128 = 2;
 
 /// How long whatever happens at one federate takes to reach another.
@@ -36,9 +40,10 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// The distances, where they make windows wider: every LP names its channels, at most 16 on average; there are 2 to 128
-    /// federates; and the least lookahead of a federate's incoming channels is at least twice the model's lookahead, on
-    /// average over the federates. So wide are windows where all federates have events all the time.
+    /// The distances, where they make windows wider: every LP names its channels, at most 16 on average;
+    /// there are 2 to 128 federates; and the least lookahead of a federate's incoming channels is at
+    /// least twice the model's lookahead, on average over the federates. So wide are windows where all
+    /// federates have events all the time.
     pub fn worth<M: Model>(model: &M, partition: &Partition) -> Result<Option<Self>, LinkError> {
         let count = partition.federates();
         if !(2..=FEDERATES).contains(&count) {
@@ -141,8 +146,8 @@ impl DistanceWindows {
         Self { distances, bounds, opened: 0 }
     }
 
-    /// Opens the next window, where `next` holds each federate's least event time, messages under way to it included. Says
-    /// whether there is one: not if all of that is at or after `until`.
+    /// Opens the next window, where `next` holds each federate's least event time, messages under way to it
+    /// included. Says whether there is one: not if all of that is at or after `until`.
     pub fn open(&mut self, next: &[Time], until: Time) -> bool {
         let least = next.iter().copied().min().unwrap_or(Time::MAX);
         if least >= until {

@@ -1,22 +1,23 @@
 //! Global virtual time: no event that is still to be run anywhere, and no message on its way, is before it.
 //!
-//! Participants are federates, not threads. A federate that a worker has *taken* counts with the floor it had then; when the
-//! worker *reports*, it hands in the federate's new floor together with the least time of everything it has sent, which
-//! has been delivered to inboxes by then. So every message is always counted once at least: with its sender while it is being
-//! sent, and with its receiver from then on (Fujimoto and Hybinette, 1997: shared memory shows messages in transit).
+//! Participants are federates, not threads. A federate that a worker has *taken* counts with the floor it had
+//! then; when the worker *reports*, it hands in the federate's new floor together with the least time of
+//! everything it has sent, which has been delivered to inboxes by then. So every message is always counted
+//! once at least: with its sender while it is being sent, and with its receiver from then on (Fujimoto and
+//! Hybinette, 1997: shared memory shows messages in transit).
 //!
-//! Two ways to come to a value. [`GvtKind::Asynchronous`]: a round reads the least floor, whichever workers run or are
-//! off their cores meanwhile; no worker waits and none need be scheduled (wait-free and driven by time, as in Pellegrini and
-//! Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets no worker take a federate any more, waits until all are back, and
-//! then reads the least floor; the readable reference.
+//! Two ways to come to a value. [`GvtKind::Asynchronous`]: a round reads the least floor, whichever workers
+//! run or are off their cores meanwhile; no worker waits and none need be scheduled (wait-free and driven by
+//! time, as in Pellegrini and Quaglia, 2014). [`GvtKind::Synchronous`]: a round lets no worker take a
+//! federate any more, waits until all are back, and then reads the least floor; the readable reference.
 //!
-//! Where a run has several processes, GVT is at most the *limit* that all of them have agreed on, which takes the least floor here
-//! ([`Gvt::own_least`]) into account.
+//! Where a run has several processes, GVT is at most the *limit* that all of them have agreed on, which takes
+//! the least floor here ([`Gvt::own_least`]) into account.
 //!
 //! Invariant: GVT never falls.
 //!
-//! To add a way, add a [`GvtKind`]; `optimistic/state.rs` of the engine says when a round begins, and who may work
-//! meanwhile.
+//! To add a way, add a [`GvtKind`]; `optimistic/state.rs` of the engine says when a round begins, and who may
+//! work meanwhile.
 
 use crate::Time;
 
@@ -147,8 +148,8 @@ impl Gvt {
         self.taken += 1;
     }
 
-    /// `federate` is back with this floor; `sent` tells to whom what has been delivered, with the least time of it. Says
-    /// whether that has ended a round.
+    /// `federate` is back with this floor; `sent` tells to whom what has been delivered, with the least time
+    /// of it. Says whether that has ended a round.
     pub fn report(
         &mut self,
         federate: u32,
@@ -164,7 +165,8 @@ impl Gvt {
         self.gathering && self.close_round()
     }
 
-    /// `federate`, which a worker has, will do nothing before `floor` any more, mail apart that it has not taken in.
+    /// `federate`, which a worker has, will do nothing before `floor` any more, mail apart that it has not
+    /// taken in.
     pub fn raise(&mut self, federate: u32, floor: Time) {
         let known = &mut self.floors[federate as usize];
         *known = floor.max(*known);

@@ -1,12 +1,13 @@
 //! Null messages: each federate's view of the channels to and from it.
 //!
-//! A channel's *clock* is its sender's promise: nothing earlier will be sent along it any more. The bound of a federate is the
-//! least clock of its incoming channels; what it promises on its outgoing ones is the least time at which it may still run
-//! an event, plus the channel's lookahead. A promise without an event is a null message (Chandy and Misra, 1979). On demand,
-//! a promise is only made with events or to a receiver that has asked for it.
+//! A channel's *clock* is its sender's promise: nothing earlier will be sent along it any more. The bound of
+//! a federate is the least clock of its incoming channels; what it promises on its outgoing ones is the least
+//! time at which it may still run an event, plus the channel's lookahead. A promise without an event is a
+//! null message (Chandy and Misra, 1979). On demand, a promise is only made with events or to a receiver that
+//! has asked for it.
 //!
-//! Invariants: clocks and promises never fall; no event is sent below a promise; every lookahead is above zero, so that
-//! promises made round a cycle rise.
+//! Invariants: clocks and promises never fall; no event is sent below a promise; every lookahead is above
+//! zero, so that promises made round a cycle rise.
 
 use super::channels::FederateChannels;
 use crate::{LinkError, Model, Outbox, Partition, Time};
@@ -55,8 +56,9 @@ pub struct Links {
 }
 
 impl Links {
-    /// The channels of all federates: between two of them the least lookahead of their LPs' channels. `from` is the time
-    /// before which nothing will happen any more: promises start there and do not creep up to it.
+    /// The channels of all federates: between two of them the least lookahead of their LPs' channels. `from`
+    /// is the time before which nothing will happen any more: promises start there and do not creep up to
+    /// it.
     pub fn build<M: Model>(
         model: &M,
         partition: &Partition,
@@ -113,8 +115,9 @@ impl Links {
         place.is_ok_and(|place| at >= self.outgoing[place].promised)
     }
 
-    /// Renews the promises of a federate that will run nothing before `floor`, and hands over those that accompany events
-    /// in `outbox` or rise; on demand, promises without events only to those who asked. Nothing is promised beyond `until`.
+    /// Renews the promises of a federate that will run nothing before `floor`, and hands over those that
+    /// accompany events in `outbox` or rise; on demand, promises without events only to those who asked.
+    /// Nothing is promised beyond `until`.
     pub fn promise<E>(
         &mut self,
         floor: Time,

@@ -1,12 +1,13 @@
 //! A moving time window (Sokol, Briscoe and Wieland, 1988) whose width is found while a run goes on.
 //!
-//! Federates that run ahead go forward in strides of one common width, and none goes farther than a few widths beyond GVT. A
-//! width that each federate finds for itself does not do: one that finds a wide one runs far ahead of the others, and whatever
-//! they send it from then on rolls it back.
+//! Federates that run ahead go forward in strides of one common width, and none goes farther than a few
+//! widths beyond GVT. A width that each federate finds for itself does not do: one that finds a wide one runs
+//! far ahead of the others, and whatever they send it from then on rolls it back.
 //!
-//! The width follows from two costs. A turn of a federate costs as much as [`TURN`] events, whatever it does, so that the
-//! wider the window, the less turns cost for each event. What is wasted by rollbacks, turns that only run again what was rolled
-//! back included, grows with the width. The sum of a cost that falls like `1 / width` and of one that grows like `width` is least where both are equal.
+//! The width follows from two costs. A turn of a federate costs as much as [`TURN`] events, whatever it does,
+//! so that the wider the window, the less turns cost for each event. What is wasted by rollbacks, turns that
+//! only run again what was rolled back included, grows with the width. The sum of a cost that falls like `1 /
+//! width` and of one that grows like `width` is least where both are equal.
 //!
 //! No clock is looked at: costs are counted, so that a run can be repeated.
 
@@ -14,8 +15,8 @@ use crate::Time;
 
 /// What a turn costs, in events: an estimate, the same for all models and machines.
 const TURN: f64 = 32.0;
-/// The share of events wasted that is never borne, however few events a turn has: the more is run that has to be rolled back, the
-/// longer it takes until anybody learns of it.
+/// The share of events wasted that is never borne, however few events a turn has: the more is run that has to
+/// be rolled back, the longer it takes until anybody learns of it.
 const WASTE: f64 = 0.25;
 /// Events of a turn that make it no wider, and above which it gets narrower.
 const ENOUGH: f64 = 1024.0;
@@ -62,7 +63,8 @@ pub struct MovingWindow {
 }
 
 impl MovingWindow {
-    /// For this many federates; `width` is that of the first window. Where nothing is known, the lookahead is a good one.
+    /// For this many federates; `width` is that of the first window. Where nothing is known, the lookahead is
+    /// a good one.
     pub fn new(width: Time, federates: u32) -> Self {
         let width_ticks = width.as_ticks().max(1) as f64;
         Self { width_ticks, federates: u64::from(federates), sums: Effort::default() }
@@ -107,8 +109,8 @@ mod test {
     use super::*;
     use crate::Rng;
 
-    /// Plays federates whose events are so dense, and of whose work a share that grows with the width is in vain. Gives the
-    /// width after a while, in ns.
+    /// Plays federates whose events are so dense, and of whose work a share that grows with the width is in
+    /// vain. Gives the width after a while, in ns.
     fn found(events_per_tick: f64, waste_per_tick: f64, federates: u32, start: Time) -> f64 {
         let mut window = MovingWindow::new(start, federates);
         for _ in 0..400 * u64::from(federates) {

@@ -1,7 +1,8 @@
-//! The channels of single LPs, as [`Model::channels`] declares them: every message is held against them when it is sent.
+//! The channels of single LPs, as [`Model::channels`] declares them: every message is held against them when
+//! it is sent.
 //!
-//! Invariants: an LP's channels are in the order of their receivers, each receiver once, with the least lookahead declared
-//! for it; every lookahead is at least the model's, and every receiver exists.
+//! Invariants: an LP's channels are in the order of their receivers, each receiver once, with the least
+//! lookahead declared for it; every lookahead is at least the model's, and every receiver exists.
 
 use super::channels::{asked, check};
 use crate::{Channels, LinkError, LpId, Model, Time};
@@ -22,8 +23,8 @@ pub struct ChannelTable {
 }
 
 impl ChannelTable {
-    /// What `model` declares; nothing where each of its LPs sends to all, so that there is nothing to look at. Errors: a
-    /// channel to an LP that does not exist, or with a lookahead below the model's.
+    /// What `model` declares; nothing where each of its LPs sends to all, so that there is nothing to look
+    /// at. Errors: a channel to an LP that does not exist, or with a lookahead below the model's.
     ///
     /// ```
     /// use paceline_kernel::{ChannelTable, Channels, Context, LpId, Model, Time};
@@ -82,7 +83,8 @@ impl ChannelTable {
         Ok(Some(table))
     }
 
-    /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the model's lookahead.
+    /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the
+    /// model's lookahead.
     pub fn allows(&self, from: LpId, to: LpId, delay: Time) -> bool {
         let start = self.starts[from.index()];
         let receivers = &self.receivers[start..self.starts[from.index() + 1]];

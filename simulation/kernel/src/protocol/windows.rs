@@ -38,7 +38,8 @@ impl Windows {
         Self { width: step, aligned: true, opened: 0 }
     }
 
-    /// The bound of the next window, where `least` is the least event time of all. `None` if that is not before `until`.
+    /// The bound of the next window, where `least` is the least event time of all. `None` if that is not
+    /// before `until`.
     pub fn open(&mut self, least: Time, until: Time) -> Option<Time> {
         if least >= until {
             return None;
@@ -46,8 +47,8 @@ impl Windows {
         self.opened += 1;
         let width_ticks = self.width.as_ticks();
         let into_ticks = least.as_ticks() % width_ticks;
-        // A window that starts just behind a multiple of its width ends at the next: in a dense model all windows then are
-        // whole buckets of the queue.
+        // A window that starts just behind a multiple of its width ends at the next: in a dense model all
+        // windows then are whole buckets of the queue.
         let cut = if self.aligned || into_ticks < width_ticks / NEARLY { into_ticks } else { 0 };
         Some(Time::ticks(least.as_ticks() - cut).saturating_add(self.width).min(until))
     }

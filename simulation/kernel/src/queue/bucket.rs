@@ -1,15 +1,16 @@
-//! Buckets of simulated time: a ring of unsorted lists, one per `width`, in the manner of the calendar and ladder queues
-//! (Brown, 1988; Tang, Goh and Thng, 2005).
+//! Buckets of simulated time: a ring of unsorted lists, one per `width`, in the manner of the calendar and
+//! ladder queues (Brown, 1988; Tang, Goh and Thng, 2005).
 //!
-//! A push appends to the list of its bucket; what lies beyond the ring waits in `far`. A window takes whole buckets
-//! without looking at their order ([`EventQueue::drain`]). One event at a time ([`EventQueue::pop`]) opens a bucket: sorts it
-//! into `opened` and gives that out from its end; events that still fall into what was opened go to a small heap, `near`.
-//! The width of a bucket follows the events: narrower where buckets are crowded, wider where most are empty.
+//! A push appends to the list of its bucket; what lies beyond the ring waits in `far`. A window takes whole
+//! buckets without looking at their order ([`EventQueue::drain`]). One event at a time ([`EventQueue::pop`])
+//! opens a bucket: sorts it into `opened` and gives that out from its end; events that still fall into what
+//! was opened go to a small heap, `near`. The width of a bucket follows the events: narrower where buckets
+//! are crowded, wider where most are empty.
 //!
-//! Invariants: `near` and `opened` hold what is before bucket `base`, `opened` is sorted descending; the ring holds buckets
-//! `base` to `base` + its size, and nothing before bucket `front`; `far` holds the rest, `far_bucket` is at most the bucket of its
-//! least event. Looking for events before a bound never moves `base` past the bucket of the bound: crowds may yet come in from there
-//! on, and belong into the ring.
+//! Invariants: `near` and `opened` hold what is before bucket `base`, `opened` is sorted descending; the ring
+//! holds buckets `base` to `base` + its size, and nothing before bucket `front`; `far` holds the rest,
+//! `far_bucket` is at most the bucket of its least event. Looking for events before a bound never moves
+//! `base` past the bucket of the bound: crowds may yet come in from there on, and belong into the ring.
 
 mod sort;
 #[cfg(test)]
@@ -25,8 +26,9 @@ use crate::{Event, EventQueue, Time};
 /// Buckets in the ring, at the start and at the most.
 const RING: usize = 1 << 10;
 const RING_MOST: usize = 1 << 16;
-/// An opened bucket with more than `CROWD` times the events that are best makes buckets narrower. Best is `AIM` events, or
-/// what makes `BUCKETS` of all: pushes go to all buckets in turn, whose ends the processor's cache is to hold.
+/// An opened bucket with more than `CROWD` times the events that are best makes buckets narrower. Best is
+/// `AIM` events, or what makes `BUCKETS` of all: pushes go to all buckets in turn, whose ends the processor's
+/// cache is to hold.
 const CROWD: usize = 1 << 3;
 const AIM: usize = 1 << 7;
 const BUCKETS: usize = 1 << 9;
@@ -46,8 +48,9 @@ const WIDTH_MOST: u64 = 1 << 60;
 pub struct BucketQueue<E> {
     /// Ticks of a bucket.
     width: u64,
-    /// floor(2^64 / width): the bucket of a time is the upper half of their product. That may put the first instants of
-    /// a bucket into the one before, which is as good: it never decreases, and a window checks its last bucket anyway.
+    /// floor(2^64 / width): the bucket of a time is the upper half of their product. That may put the first
+    /// instants of a bucket into the one before, which is as good: it never decreases, and a window
+    /// checks its last bucket anyway.
     inverse: u64,
     /// The first bucket of the ring; what is before it was taken or is in `opened` and `near`.
     base: u64,
@@ -120,7 +123,8 @@ impl<E> BucketQueue<E> {
         }
     }
 
-    /// Moves `base` to the first bucket that is not empty, if there is one before `limit`. Says whether there is.
+    /// Moves `base` to the first bucket that is not empty, if there is one before `limit`. Says whether there
+    /// is.
     fn seek(&mut self, limit: u64) -> bool {
         let unopened = self.len - self.opened.len() - self.near.len();
         if unopened == 0 {
@@ -152,7 +156,8 @@ impl<E> BucketQueue<E> {
         true
     }
 
-    /// Whether the bucket of `bound` is next and holds events before it; asked after `seek` up to that bucket.
+    /// Whether the bucket of `bound` is next and holds events before it; asked after `seek` up to that
+    /// bucket.
     fn reaches_into(&mut self, bucket: u64, bound: Time) -> bool {
         if self.base != bucket {
             return false;
@@ -194,8 +199,8 @@ impl<E> BucketQueue<E> {
         let mut far = std::mem::replace(&mut self.far, List::EMPTY);
         self.pool.drain(&mut far, |event| events.push(event));
         (self.far_bucket, self.far_len) = (u64::MAX, 0);
-        // What was not opened yet starts here. If anything is opened, a bucket that begins earlier counts as opened too, and its
-        // events go to `near`.
+        // What was not opened yet starts here. If anything is opened, a bucket that begins earlier counts as
+        // opened too, and its events go to `near`.
         let start = self.start(self.base);
         self.set_width(width);
         self.base = self.bucket(Time::ticks(u64::try_from(start).unwrap_or(u64::MAX)));
@@ -233,7 +238,8 @@ impl<E> BucketQueue<E> {
         }
     }
 
-    /// Sorts the next bucket that starts before `bound` into `opened`. Says whether there is an event in front then.
+    /// Sorts the next bucket that starts before `bound` into `opened`. Says whether there is an event in
+    /// front then.
     #[inline(never)]
     fn open(&mut self, bound: Time) -> bool {
         self.census();

@@ -1,8 +1,8 @@
-//! Lists of events in chunks out of one pool: appending never copies what is there, and an emptied list's memory serves
-//! the next one.
+//! Lists of events in chunks out of one pool: appending never copies what is there, and an emptied list's
+//! memory serves the next one.
 //!
-//! Chunks double along a list, from few events to many, so that short lists stay small and long ones are read in long
-//! runs. Invariant: a chunk is in one list or in the unused ones of its size, where it is empty.
+//! Chunks double along a list, from few events to many, so that short lists stay small and long ones are read
+//! in long runs. Invariant: a chunk is in one list or in the unused ones of its size, where it is empty.
 
 use crate::{Event, Time};
 

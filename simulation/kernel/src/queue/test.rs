@@ -3,7 +3,8 @@
 use super::{BucketQueue, EventQueue, Heap};
 use crate::{Event, LpId, Rng, TieBreak, Time};
 
-/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, creeping on, by constant delays.
+/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, creeping on, by constant
+/// delays.
 fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
     match manner {
         0 => now + rng.below(1_000),

@@ -1,7 +1,8 @@
 //! Variates of the distributions that models need most.
 //!
-//! Invariants: a variate depends on nothing but its arguments and the draws it takes, so that taking back the draws takes
-//! back the variate; nothing is kept for the next one. The computation is the same on every machine.
+//! Invariants: a variate depends on nothing but its arguments and the draws it takes, so that taking back the
+//! draws takes back the variate; nothing is kept for the next one. The computation is the same on every
+//! machine.
 
 use super::Rng;
 
@@ -13,15 +14,15 @@ impl Rng {
         -mean * libm::log(1.0 - self.unit())
     }
 
-    /// A normal variate with the given mean and standard deviation, both in one unit (Box and Muller, 1958). Always two
-    /// draws: the second variate is not kept, so that rewinding has nothing to forget.
+    /// A normal variate with the given mean and standard deviation, both in one unit (Box and Muller, 1958).
+    /// Always two draws: the second variate is not kept, so that rewinding has nothing to forget.
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         mean + deviation * radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// How many trials fail before the first that succeeds, each with `probability`, by inversion: one draw. `u64::MAX` at
-    /// most. Panics unless the probability is above 0 and at most 1.
+    /// How many trials fail before the first that succeeds, each with `probability`, by inversion: one draw.
+    /// `u64::MAX` at most. Panics unless the probability is above 0 and at most 1.
     pub fn geometric(&mut self, probability: f64) -> u64 {
         assert!(
             probability > 0.0 && probability <= 1.0,
@@ -31,16 +32,17 @@ impl Rng {
         if probability == 1.0 { 0 } else { (survival / libm::log1p(-probability)) as u64 }
     }
 
-    /// Puts `items` in an order drawn from all their orders alike (Fisher and Yates), with one draw for each item but one.
+    /// Puts `items` in an order drawn from all their orders alike (Fisher and Yates), with one draw for each
+    /// item but one.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 
-    /// How many events happen in a span in which `mean` are expected (Poisson). Below a mean of 10 by inversion, with one
-    /// draw; above by transformed rejection (algorithm PTRS; Hörmann, 1993), with two draws or, seldom, more. Panics unless
-    /// the mean is from 0 to 2^32.
+    /// How many events happen in a span in which `mean` are expected (Poisson). Below a mean of 10 by
+    /// inversion, with one draw; above by transformed rejection (algorithm PTRS; Hörmann, 1993), with two
+    /// draws or, seldom, more. Panics unless the mean is from 0 to 2^32.
     pub fn poisson(&mut self, mean: f64) -> u64 {
         assert!((0.0..=4_294_967_296.0).contains(&mean), "a mean from 0 to 2^32: {mean}");
         if mean < 10.0 { self.poisson_by_inversion(mean) } else { self.poisson_by_rejection(mean) }
@@ -82,9 +84,10 @@ impl Rng {
         }
     }
 
-    /// A rank from 1 to `ranks`, where rank `r` is as likely as `r` to the power of `-exponent` (Zipf), by rejection and
-    /// inversion (Hörmann and Derflinger, 1996): most often one draw, whatever the number of ranks. Panics unless there are
-    /// from 1 to 2^52 ranks and the exponent is finite and not negative.
+    /// A rank from 1 to `ranks`, where rank `r` is as likely as `r` to the power of `-exponent` (Zipf), by
+    /// rejection and inversion (Hörmann and Derflinger, 1996): most often one draw, whatever the number
+    /// of ranks. Panics unless there are from 1 to 2^52 ranks and the exponent is finite and not
+    /// negative.
     pub fn zipf(&mut self, ranks: u64, exponent: f64) -> u64 {
         assert!((1..=1 << 52).contains(&ranks), "from 1 to 2^52 ranks: {ranks}");
         assert!(
@@ -104,8 +107,8 @@ impl Rng {
         }
     }
 
-    /// One of the places of `weights`, each as likely as its weight says: one draw. Panics unless all weights are finite and
-    /// not negative, and one is above 0.
+    /// One of the places of `weights`, each as likely as its weight says: one draw. Panics unless all weights
+    /// are finite and not negative, and one is above 0.
     pub fn weighted(&mut self, weights: &[f64]) -> usize {
         let sum: f64 = weights.iter().sum();
         let sound = weights.iter().all(|weight| *weight >= 0.0) && sum > 0.0 && sum.is_finite();
@@ -123,7 +126,8 @@ impl Rng {
     }
 }
 
-/// The function x to the power of minus this, its integral from 1 and the inverse of that, also where they come near 0 / 0.
+/// The function x to the power of minus this, its integral from 1 and the inverse of that, also where they
+/// come near 0 / 0.
 struct Power(f64);
 
 impl Power {

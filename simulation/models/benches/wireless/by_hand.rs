@@ -1,8 +1,9 @@
 //! The network as one would write it without an engine: arrays, and a cell list rebuilt in every step.
 //!
-//! In each step every host moves, and the hosts are sorted into cells as wide as the range (counting sort). Every host is compared
-//! with the hosts in the nine cells around it by the square of the distance; for each host within range the computation is done at
-//! once. Random numbers, coordinates and the computation are the library's, so both sides compute the same results.
+//! In each step every host moves, and the hosts are sorted into cells as wide as the range (counting sort).
+//! Every host is compared with the hosts in the nine cells around it by the square of the distance; for each
+//! host within range the computation is done at once. Random numbers, coordinates and the computation are the
+//! library's, so both sides compute the same results.
 
 use std::f64::consts::TAU;
 

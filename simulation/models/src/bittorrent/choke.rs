@@ -1,9 +1,9 @@
 //! Which peers a peer serves: the choke algorithm (Cohen, 2003, section 3), with the later rule for
 //! seeds (Legout et al., 2005).
 //!
-//! In every round a peer that is still downloading unchokes the peers that send to it fastest. It also unchokes one peer drawn from
-//! the others (the optimistic unchoke); it draws a new one every three rounds. A peer that has the whole file serves the peers that
-//! it has not served for the longest time.
+//! In every round a peer that is still downloading unchokes the peers that send to it fastest. It also
+//! unchokes one peer drawn from the others (the optimistic unchoke); it draws a new one every three rounds. A
+//! peer that has the whole file serves the peers that it has not served for the longest time.
 //!
 //! Invariant: only interested peers are unchoked, and at most `slots` + 1 of them.
 
@@ -40,7 +40,8 @@ impl Choker {
         Self { slots: slots as usize, left: 0, optimistic: None }
     }
 
-    /// Decides which peers are unchoked from now on, sorted by number. `complete`: this peer has the whole file.
+    /// Decides which peers are unchoked from now on, sorted by number. `complete`: this peer has the whole
+    /// file.
     pub(super) fn round(
         &mut self,
         complete: bool,

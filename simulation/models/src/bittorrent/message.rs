@@ -65,7 +65,8 @@ pub struct Blocks {
 }
 
 impl Content {
-    /// Its size, if a block has `block_bytes` bytes. Sizes of messages between peers are as measured by Legout et al. (2005).
+    /// Its size, if a block has `block_bytes` bytes. Sizes of messages between peers are as measured by
+    /// Legout et al. (2005).
     pub fn bytes(&self, block_bytes: f64) -> f64 {
         match self {
             Self::Query | Self::Stopped => QUERY_BYTES,

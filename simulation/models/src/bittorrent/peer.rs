@@ -1,7 +1,8 @@
-//! The life of a peer: it asks the tracker for others, connects to them, downloads what they have, and serves them.
+//! The life of a peer: it asks the tracker for others, connects to them, downloads what they have, and serves
+//! them.
 //!
-//! Invariants: at most one piece is downloaded over a connection, and `pieces` counts that download; the other side of a connection
-//! is told of every change of interest, choking and pieces.
+//! Invariants: at most one piece is downloaded over a connection, and `pieces` counts that download; the
+//! other side of a connection is told of every change of interest, choking and pieces.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -163,7 +164,8 @@ impl Peer {
         }
     }
 
-    /// Begins to download a piece from another peer, if it has unchoked us and no download from it is under way.
+    /// Begins to download a piece from another peer, if it has unchoked us and no download from it is under
+    /// way.
     fn download(&mut self, from: u32) {
         let Some(connection) = self.connections.get_mut(&from).filter(|connection| connection.is_idle())
         else {
@@ -177,7 +179,8 @@ impl Peer {
         }
     }
 
-    /// Called when a piece may be downloaded from another connection, or is complete: starts a download on every idle connection.
+    /// Called when a piece may be downloaded from another connection, or is complete: starts a download on
+    /// every idle connection.
     fn download_from_all(&mut self) {
         let idle = self.connections.iter().filter(|(_, connection)| connection.is_idle());
         let idle: Vec<u32> = idle.map(|(other, _)| *other).collect();
@@ -260,7 +263,8 @@ impl Peer {
         }
     }
 
-    /// Decides again which peers to serve. A peer without the whole file and without open connections asks the tracker again.
+    /// Decides again which peers to serve. A peer without the whole file and without open connections asks
+    /// the tracker again.
     fn round(&mut self) {
         let now = self.cx.now();
         self.next_round = now.saturating_add(ROUND);

@@ -1,7 +1,8 @@
-//! The pieces that a peer has, and which piece it downloads next: the piece selection of BitTorrent (Cohen, 2003, section 2.4;
-//! that the first four pieces are drawn at random: Legout et al., 2005).
+//! The pieces that a peer has, and which piece it downloads next: the piece selection of BitTorrent (Cohen,
+//! 2003, section 2.4; that the first four pieces are drawn at random: Legout et al., 2005).
 //!
-//! Invariant: the downloads counted for a piece are those that have begun and not ended; completing a piece ends all of them.
+//! Invariant: the downloads counted for a piece are those that have begun and not ended; completing a piece
+//! ends all of them.
 
 use paceline_kernel::Rng;
 
@@ -12,7 +13,8 @@ pub(super) const RANDOM_FIRST: u32 = 4;
 /// Blocks per request.
 const BLOCKS_REQUESTED: u32 = 2;
 
-/// The pieces of one peer: which it has, which are being downloaded, and how many of its neighbours have each.
+/// The pieces of one peer: which it has, which are being downloaded, and how many of its neighbours have
+/// each.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     /// Blocks of a piece.
@@ -105,7 +107,8 @@ impl Pieces {
         before - after
     }
 
-    /// The blocks of a piece to request next: the first ones that are missing; `None` if the piece is complete.
+    /// The blocks of a piece to request next: the first ones that are missing; `None` if the piece is
+    /// complete.
     pub(super) fn next_blocks(&self, piece: u32) -> Option<Blocks> {
         let start = piece as usize * self.blocks as usize;
         let there = &self.there[start..start + self.blocks as usize];
@@ -114,9 +117,10 @@ impl Pieces {
         Some(Blocks { piece, first: first as u32, count: run.count() as u32 })
     }
 
-    /// The piece to download next from a peer that has the pieces `remote`. Among pieces that are not being downloaded it takes, in
-    /// this order: one that was begun; with fewer than [`RANDOM_FIRST`] complete pieces, any one; one that the fewest connected
-    /// peers have. If every missing piece of the file is being downloaded (the end game), it takes any missing one.
+    /// The piece to download next from a peer that has the pieces `remote`. Among pieces that are not being
+    /// downloaded it takes, in this order: one that was begun; with fewer than [`RANDOM_FIRST`] complete
+    /// pieces, any one; one that the fewest connected peers have. If every missing piece of the file is
+    /// being downloaded (the end game), it takes any missing one.
     pub(super) fn pick(&self, remote: &[bool], rng: &mut Rng) -> Option<u32> {
         let wanted = (0..self.missing.len()).filter(|piece| self.missing[*piece] > 0 && remote[*piece]);
         let free = wanted.clone().filter(|piece| self.downloads[*piece] == 0);

@@ -15,8 +15,9 @@ const SLOTS: RangeInclusive<u32> = 1..=1_000;
 const MOST_BLOCKS: u64 = 1 << 24;
 
 impl Bittorrent {
-    /// Reads the keys `peers`, `seeds` (1), `pieces` (10), `blocks` (5), `block_bytes` (16384), `slots` (3), `starts` ("0s"),
-    /// `seeds_leave` (never), `linger` (for ever). Defaults are in brackets. The key `kind` is left to the caller.
+    /// Reads the keys `peers`, `seeds` (1), `pieces` (10), `blocks` (5), `block_bytes` (16384), `slots` (3),
+    /// `starts` ("0s"), `seeds_leave` (never), `linger` (for ever). Defaults are in brackets. The key
+    /// `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let peers = within(section, "peers", None, PEERS, |peers| format!("a swarm of {peers} peers"))?;

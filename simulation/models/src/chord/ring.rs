@@ -17,7 +17,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Draws a place for each of `peers` peers among keys of `bits` bits. Uses more bits where needed for two keys per peer.
+    /// Draws a place for each of `peers` peers among keys of `bits` bits. Uses more bits where needed for two
+    /// keys per peer.
     pub(super) fn draw(peers: u32, bits: u32, seed: u64) -> Self {
         let least = u64::from(peers).next_power_of_two().ilog2() + 1;
         let keys = 1u64 << bits.clamp(least, 62);
@@ -63,7 +64,8 @@ impl Ring {
         to.wrapping_sub(from) & self.mask
     }
 
-    /// Whether `key` lies strictly between `from` and `to`, going ahead; if `from` and `to` are equal, any other key does.
+    /// Whether `key` lies strictly between `from` and `to`, going ahead; if `from` and `to` are equal, any
+    /// other key does.
     pub(super) fn is_between(&self, key: u64, from: u64, to: u64) -> bool {
         let (way, whole) = (self.distance(from, key), self.distance(from, to));
         way > 0 && (whole == 0 || way < whole)
@@ -74,7 +76,8 @@ impl Ring {
         key == to || self.is_between(key, from, to)
     }
 
-    /// The peer of `there` (sorted by place, not empty) that holds `key`: the first one at the key or ahead of it.
+    /// The peer of `there` (sorted by place, not empty) that holds `key`: the first one at the key or ahead
+    /// of it.
     pub fn holder(&self, key: u64, there: &[u32]) -> u32 {
         let place = there.partition_point(|peer| self.place(*peer) < key);
         there[if place == there.len() { 0 } else { place }]

@@ -8,9 +8,10 @@ use super::{Chord, Starts};
 const MOST_PEERS: u32 = 50_000_000;
 
 impl Chord {
-    /// Reads the keys `peers`, `bits` (32), `stabilize` ("20s"), `fix_fingers` ("120s"), `check_predecessor` ("120s"), `lookup`
-    /// ("10s"), `patience` ("50s"), `starts` ("spread" or "lockstep"), `bytes` (10), `join` (0), `leave` (0), `churn` ("0s"),
-    /// `work_ns` (0). Defaults are in brackets. The key `kind` is left to the caller.
+    /// Reads the keys `peers`, `bits` (32), `stabilize` ("20s"), `fix_fingers` ("120s"), `check_predecessor`
+    /// ("120s"), `lookup` ("10s"), `patience` ("50s"), `starts` ("spread" or "lockstep"), `bytes` (10),
+    /// `join` (0), `leave` (0), `churn` ("0s"), `work_ns` (0). Defaults are in brackets. The key `kind`
+    /// is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let peers = section.required("peers")?;

@@ -1,7 +1,7 @@
 //! The assignment of tasks to workers: the master's state without its messages.
 //!
-//! Invariants: a task that is not done either waits in the queue or is assigned to exactly one worker; a worker has at most one
-//! task.
+//! Invariants: a task that is not done either waits in the queue or is assigned to exactly one worker; a
+//! worker has at most one task.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -62,7 +62,8 @@ impl Assignments {
         self.limits.first().filter(|(limit, _)| *limit <= now).map(|(_, worker)| *worker)
     }
 
-    /// Assigns a task to an idle worker until `limit`. Returns the worker and the task; `None` if either is lacking.
+    /// Assigns a task to an idle worker until `limit`. Returns the worker and the task; `None` if either is
+    /// lacking.
     pub(super) fn assign(&mut self, limit: Time) -> Option<(u32, u32)> {
         while self.waiting.front().is_some_and(|task| self.done[*task as usize]) {
             self.waiting.pop_front();
@@ -93,7 +94,8 @@ impl Assignments {
         is_first
     }
 
-    /// A worker has lost its task, which goes to the front of the queue. Returns whether there was a task that is not done yet.
+    /// A worker has lost its task, which goes to the front of the queue. Returns whether there was a task
+    /// that is not done yet.
     pub(super) fn lose(&mut self, worker: u32) -> bool {
         let Some(task) = self.release(worker).filter(|task| !self.done[*task as usize]) else { return false };
         self.waiting.push_front(task);

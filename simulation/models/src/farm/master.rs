@@ -1,8 +1,8 @@
 //! The master: it hands a task to each idle worker until it has the results of all tasks.
 //!
-//! A task is lost if its message fails, if its worker restarts after the message has arrived, or if its result does not arrive
-//! within the time limit. A worker that has lost its task reports that it is idle as soon as it is, so the master waits for no
-//! worker forever.
+//! A task is lost if its message fails, if its worker restarts after the message has arrived, or if its
+//! result does not arrive within the time limit. A worker that has lost its task reports that it is idle as
+//! soon as it is, so the master waits for no worker forever.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -9,8 +9,9 @@ const MOST_WORKERS: u32 = 1_000_000;
 const MOST_TASKS: u32 = 100_000_000;
 
 impl Farm {
-    /// Reads the keys `workers`, `tasks` (1000), `flops` (1e9), `bytes` (1e6), `limit` ("100s"), `between_failures` (hosts do not
-    /// fail) and `repair` ("60s"). Defaults are in brackets. The key `kind` is left to the caller.
+    /// Reads the keys `workers`, `tasks` (1000), `flops` (1e9), `bytes` (1e6), `limit` ("100s"),
+    /// `between_failures` (hosts do not fail) and `repair` ("60s"). Defaults are in brackets. The key
+    /// `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let workers = section.required("workers")?;

@@ -6,8 +6,8 @@ use paceline_scenario::{ScenarioError, Section, inputs};
 use super::MasterWorkers;
 
 impl MasterWorkers {
-    /// Reads the key `deployment`, a file in SimGrid's XML format, for this platform, if the network named `network` has one. The key
-    /// `kind` is left to the caller.
+    /// Reads the key `deployment`, a file in SimGrid's XML format, for this platform, if the network named
+    /// `network` has one. The key `kind` is left to the caller.
     pub fn from_section(
         section: &mut Section,
         network: &str,

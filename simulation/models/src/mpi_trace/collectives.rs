@@ -1,7 +1,9 @@
-//! Collective actions, by the algorithms that SimGrid 3.32 takes where none is chosen (`smpi/coll-selector:default`).
+//! Collective actions, by the algorithms that SimGrid 3.32 takes where none is chosen
+//! (`smpi/coll-selector:default`).
 //!
-//! All but broadcast, all-to-all and reduce-scatter are linear: every message is begun at once, and then all are waited for.
-//! Invariant: every message that a rank sends within a collective action is received in the same action, exactly once.
+//! All but broadcast, all-to-all and reduce-scatter are linear: every message is begun at once, and then all
+//! are waited for. Invariant: every message that a rank sends within a collective action is received in the
+//! same action, exactly once.
 
 use paceline_processes::RequestError;
 
@@ -148,9 +150,9 @@ enum Algorithm {
     Bruck,
 }
 
-/// By the number of ranks, below which a row counts: from how many bytes on a message is not sent by the algorithm of Bruck, and
-/// from and up to how many in pairs. SimGrid 3.32 has it in `smpi_openmpi_selector.cpp` (`alltoall__ompi`), after Open MPI.
-/// For two ranks all ways are the same.
+/// By the number of ranks, below which a row counts: from how many bytes on a message is not sent by the
+/// algorithm of Bruck, and from and up to how many in pairs. SimGrid 3.32 has it in
+/// `smpi_openmpi_selector.cpp` (`alltoall__ompi`), after Open MPI. For two ranks all ways are the same.
 const EXCHANGES: [(u32, f64, f64, f64); 10] = [
     (3, 0.0, f64::INFINITY, f64::INFINITY),
     (8, 0.0, 524_288.0, 1_048_576.0),

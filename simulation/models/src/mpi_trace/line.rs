@@ -15,7 +15,8 @@ pub(super) const KNOWN: &str = "init, finalize, comm_size, comm_dup, location, c
      allgatherv, scatter, scatterv, reducescatter, scan, exscan";
 /// Tags of MPI are below this: an `int` holds them.
 const TAGS: f64 = 2_147_483_648.0;
-/// What stands for any sender: as one writes it, what SimGrid 3.32 writes into traces (its undefined rank), and what it reads.
+/// What stands for any sender: as one writes it, what SimGrid 3.32 writes into traces (its undefined rank),
+/// and what it reads.
 const ANY_SOURCE: [&str; 5] = ["any", "-1", "-333", "-555", "mpi_any_source"];
 /// The same of tags; SimGrid writes and reads one number.
 const ANY_TAG: [&str; 4] = ["any", "-1", "-444", "mpi_any_tag"];
@@ -185,8 +186,8 @@ impl<'t> Line<'t> {
         matches!(name.as_str(), "gatherv" | "allgatherv" | "scatterv" | "reducescatter" | "alltoallv")
     }
 
-    /// What the line says, if it is none that depends on the number of ranks. `element` is the element size where the line
-    /// names no type.
+    /// What the line says, if it is none that depends on the number of ranks. `element` is the element size
+    /// where the line names no type.
     pub(super) fn said(&self, element: f64) -> Result<Said, TraceError> {
         let name = self.words[1].to_ascii_lowercase();
         let maybe = |action: Option<Action>| Ok(action.map_or(Said::Nothing, Said::Act));

@@ -1,8 +1,8 @@
 //! Reads time-independent traces.
 //!
-//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, one per line. Anything unknown is refused with
-//! file and line. Invariant: no text makes the reader panic, every rank that an action names exists, and there are ranks from
-//! 0 without gaps.
+//! A file holds lines `RANK ACTION ARGUMENTS`, or the names of such files, one per line. Anything unknown is
+//! refused with file and line. Invariant: no text makes the reader panic, every rank that an action names
+//! exists, and there are ranks from 0 without gaps.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,8 @@ pub struct TraceError {
 
 paceline_kernel::debug_tells!(TraceError);
 
-/// The text of a file of a trace: comments may be in any encoding, all else is ASCII. A reason why it is no text.
+/// The text of a file of a trace: comments may be in any encoding, all else is ASCII. A reason why it is no
+/// text.
 pub fn text_of(bytes: &[u8]) -> Result<String, String> {
     match bytes {
         [0x1f, 0x8b, ..] => Err("it is compressed (gzip); decompress it first".into()),
@@ -62,8 +63,8 @@ fn named(action: &Action) -> [Option<u32>; 2] {
 }
 
 impl MpiTrace {
-    /// Reads a trace. `name` is its name in messages; `others` returns the text of a file that the trace names. A file that is
-    /// named twice is read once: a list may name one for each rank.
+    /// Reads a trace. `name` is its name in messages; `others` returns the text of a file that the trace
+    /// names. A file that is named twice is read once: a list may name one for each rank.
     pub fn read(
         name: &str,
         text: &str,
@@ -237,7 +238,8 @@ fn only_request(line: &Line, read: &RankRead) -> Result<Ends, TraceError> {
     })
 }
 
-/// Keeps account of open requests. Says whether the action waits for one that is not there; refuses one of other ranks.
+/// Keeps account of open requests. Says whether the action waits for one that is not there; refuses one of
+/// other ranks.
 fn follow(
     requests: &mut Requests<()>,
     number: u32,

@@ -1,7 +1,8 @@
 //! Reductions of which each rank gets a part, as SimGrid 3.32 does them where no algorithm is chosen.
 //!
-//! Parts of equal size are reduced at rank 0 and scattered from there; of unequal ones MPICH's algorithms are taken: in pairs
-//! if there are many elements, else by recursive doubling. Invariant as of all collective actions.
+//! Parts of equal size are reduced at rank 0 and scattered from there; of unequal ones MPICH's algorithms are
+//! taken: in pairs if there are many elements, else by recursive doubling. Invariant as of all collective
+//! actions.
 
 use paceline_processes::RequestError;
 
@@ -32,9 +33,9 @@ impl Rank<'_> {
         self.double_and_part(counts, element).await
     }
 
-    /// In step `bit`, a rank exchanges with the one whose number differs in that bit all parts but those that its group of ranks
-    /// has reduced already. Where a group has no partner, because the number of ranks is no power of two, the ranks of the other
-    /// group that had one pass on what they got, along a tree.
+    /// In step `bit`, a rank exchanges with the one whose number differs in that bit all parts but those that
+    /// its group of ranks has reduced already. Where a group has no partner, because the number of ranks
+    /// is no power of two, the ranks of the other group that had one pass on what they got, along a tree.
     async fn double_and_part(&self, counts: &[f64], element: f64) -> Result<(), RequestError> {
         let (rank, ranks) = (self.rank, self.ranks);
         // What lies outside of the group of `size` ranks that begins at `first`.

@@ -1,6 +1,7 @@
 //! Replays the actions of one rank.
 //!
-//! Invariant: an action is over only when what it waits for has happened; one that fails ends the replay of its rank.
+//! Invariant: an action is over only when what it waits for has happened; one that fails ends the replay of
+//! its rank.
 
 use paceline_kernel::Time;
 use paceline_processes::{Activity, Mailbox, Process, RequestError};
@@ -41,7 +42,8 @@ pub(super) struct Rank<'c> {
     open: Requests<Begun>,
     /// How often in a row a test has failed.
     failed_tests: u32,
-    /// What earlier sleeps were too short, in nanoseconds: less than the clock shows, and negative if they were too long.
+    /// What earlier sleeps were too short, in nanoseconds: less than the clock shows, and negative if they
+    /// were too long.
     owed_sleep_ns: f64,
 }
 
@@ -50,8 +52,8 @@ impl<'c> Rank<'c> {
         Self { cx, rank, ranks, open: Requests::default(), failed_tests: 0, owed_sleep_ns: 0.0 }
     }
 
-    /// Performs the actions in order, and waits for what they have left open. Says which action failed, and why; the
-    /// one after the last is that wait.
+    /// Performs the actions in order, and waits for what they have left open. Says which action failed, and
+    /// why; the one after the last is that wait.
     pub(super) async fn replay(&mut self, actions: &[Action]) -> Result<(), (usize, RequestError)> {
         for (place, action) in actions.iter().enumerate() {
             self.act(action).await.map_err(|failure| (place, failure))?;
@@ -144,8 +146,8 @@ impl<'c> Rank<'c> {
         self.all(begun).await
     }
 
-    /// As SimGrid: a test takes [`TEST_SECONDS`], and so much more after each in a row that has failed; then the request is
-    /// looked at. One that is over is complete, and is not waited for any more.
+    /// As SimGrid: a test takes [`TEST_SECONDS`], and so much more after each in a row that has failed; then
+    /// the request is looked at. One that is over is complete, and is not waited for any more.
     async fn test(&mut self, ends: Ends) -> Result<(), RequestError> {
         if self.open.get(ends).is_none() {
             return Ok(());
@@ -233,7 +235,8 @@ impl<'c> Rank<'c> {
         self.start_receive(from, kind.tag())
     }
 
-    /// Sends to one rank and receives from one, at the same time; from and to itself takes no time, as in SimGrid.
+    /// Sends to one rank and receives from one, at the same time; from and to itself takes no time, as in
+    /// SimGrid.
     pub(super) async fn swap(
         &self,
         kind: Collective,

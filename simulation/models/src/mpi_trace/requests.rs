@@ -28,8 +28,8 @@ impl<T> Requests<T> {
         self.begun += 1;
     }
 
-    /// The key of the oldest request that a wait or a test for `ends` means: of the same ends; if there is none, a receive
-    /// that had left open who sends, or with which tag.
+    /// The key of the oldest request that a wait or a test for `ends` means: of the same ends; if there is
+    /// none, a receive that had left open who sends, or with which tag.
     fn oldest(&self, ends: Ends) -> Option<Ends> {
         let (from, to, tag) = ends;
         if self.open.contains_key(&ends) {

@@ -7,7 +7,8 @@ use paceline_scenario::{ScenarioError, Section, inputs};
 use super::{MpiTrace, TraceError, text_of};
 
 impl MpiTrace {
-    /// Reads the key `trace`: a file of lines `RANK ACTION ARGUMENTS`, or of names of such files. The key `kind` is left to the caller.
+    /// Reads the key `trace`: a file of lines `RANK ACTION ARGUMENTS`, or of names of such files. The key
+    /// `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let Some(path) = section.file("trace")? else {
             let problem = "a model that replays a trace, and none is named";

@@ -15,9 +15,9 @@ enum Law {
 }
 
 impl Phold {
-    /// Reads the keys `lps`, `messages_per_lp` (1), `lookahead` ("1s"), `mean` ("1s"), `work_ns` (0), `destination`
-    /// ("any" or "group"); then `remote` (0.25), or `groups` and `locality`. Defaults are in brackets.
-    /// The key `kind` is left to the caller.
+    /// Reads the keys `lps`, `messages_per_lp` (1), `lookahead` ("1s"), `mean` ("1s"), `work_ns` (0),
+    /// `destination` ("any" or "group"); then `remote` (0.25), or `groups` and `locality`. Defaults are
+    /// in brackets. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let lps = section.required("lps")?;
         if lps == 0 {

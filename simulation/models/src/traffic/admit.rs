@@ -1,8 +1,9 @@
-//! What nodes, events and results of a run can be: asked where they come from a checkpoint, so that nothing that has been damaged
-//! is used as a place in a table.
+//! What nodes, events and results of a run can be: asked where they come from a checkpoint, so that nothing
+//! that has been damaged is used as a place in a table.
 //!
-//! The functions that handle events rely on what is checked here and on nothing else of a state that was read: times may be any,
-//! and counters may be wrong, but every number is one of the network's or of the demand's.
+//! The functions that handle events rely on what is checked here and on nothing else of a state that was
+//! read: times may be any, and counters may be wrong, but every number is one of the network's or of the
+//! demand's.
 
 use paceline_kernel::LpId;
 

@@ -1,9 +1,11 @@
-//! Which vehicle departs when: vehicles drawn from trip numbers, and the order in which each origin releases them.
+//! Which vehicle departs when: vehicles drawn from trip numbers, and the order in which each origin releases
+//! them.
 //!
-//! A number of trips is scaled; its whole part is the number of certain vehicles, its fraction the probability of one more.
-//! Departures are uniform over a period. Every (origin, destination) pair has its own random stream, so its vehicles do not depend
-//! on the other pairs of the table. Vehicles are numbered by (origin, destination, draw); each origin releases its vehicles by
-//! (departure, number). Nothing here changes during a run: an origin's state is a cursor into its list.
+//! A number of trips is scaled; its whole part is the number of certain vehicles, its fraction the
+//! probability of one more. Departures are uniform over a period. Every (origin, destination) pair has its
+//! own random stream, so its vehicles do not depend on the other pairs of the table. Vehicles are numbered by
+//! (origin, destination, draw); each origin releases its vehicles by (departure, number). Nothing here
+//! changes during a run: an origin's state is a cursor into its list.
 
 use paceline_kernel::{Rng, Time};
 
@@ -74,7 +76,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Draws the vehicles of `trips`, which are sorted by (origin, destination) without repetition, and finds their routes.
+    /// Draws the vehicles of `trips`, which are sorted by (origin, destination) without repetition, and finds
+    /// their routes.
     pub fn draw(network: &Network, trips: &[Trips], draw: Draw) -> Result<(Self, Routes), Undrawable> {
         let all: f64 = trips.iter().map(|trips| (trips.number * draw.scale).floor() + 1.0).sum();
         if all > f64::from(MAX_VEHICLES) {
@@ -148,8 +151,8 @@ impl Demand {
         (place < self.first[origin as usize + 1]).then(|| self.order[place as usize])
     }
 
-    /// For each node: the vehicles that start there, pass it or arrive, plus one, so that no node has a load of zero. Apart from
-    /// lights and full roads this is the number of events of the node.
+    /// For each node: the vehicles that start there, pass it or arrive, plus one, so that no node has a load
+    /// of zero. Apart from lights and full roads this is the number of events of the node.
     pub fn loads(&self, network: &Network, routes: &Routes) -> Vec<u64> {
         let mut vehicles = vec![0; self.pairs.len()];
         for pair in &self.pair_of {

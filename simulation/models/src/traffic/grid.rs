@@ -1,13 +1,16 @@
-//! The generated network of the VSB scenario (PSX paper, section 4.2): a square grid of intersections, joined by roads in both
-//! directions; sources at its left and right, sinks at its top and bottom, each with one road to or from the adjacent intersection.
+//! The generated network of the VSB scenario (PSX paper, section 4.2): a square grid of intersections, joined
+//! by roads in both directions; sources at its left and right, sinks at its top and bottom, each with one
+//! road to or from the adjacent intersection.
 //!
-//! Node numbers: intersections row by row from the left, first the rows 0, 2, 4, ... from the top, then the rows 1, 3, 5, ...; then
-//! sources (left side from the top, then the right side); then sinks (top from the left, then the bottom). Even rows come first
-//! because of the routes: all blocks are alike, so nearly every route is a tie, which goes to the lower number. If rows were
-//! numbered in order, every trip to the top would drive up the border column and along the top row, and the evacuation would last
-//! more than a day. With these numbers a trip drives along the nearest even row and then along its sink's column.
+//! Node numbers: intersections row by row from the left, first the rows 0, 2, 4, ... from the top, then the
+//! rows 1, 3, 5, ...; then sources (left side from the top, then the right side); then sinks (top from the
+//! left, then the bottom). Even rows come first because of the routes: all blocks are alike, so nearly every
+//! route is a tie, which goes to the lower number. If rows were numbered in order, every trip to the top
+//! would drive up the border column and along the top row, and the evacuation would last more than a day.
+//! With these numbers a trip drives along the nearest even row and then along its sink's column.
 //!
-//! Roads that run north or south form one light group of their intersection, those that run east or west the other.
+//! Roads that run north or south form one light group of their intersection, those that run east or west the
+//! other.
 
 use paceline_kernel::Time;
 

@@ -1,7 +1,7 @@
 //! Traffic lights: which group of approaches may cross when, computed arithmetically without events.
 //!
-//! As seen by the first group, a cycle is `green` and then `red`; the second group has green during that red. Invariant: at any
-//! time exactly one of the two groups may cross, and both may within every cycle.
+//! As seen by the first group, a cycle is `green` and then `red`; the second group has green during that red.
+//! Invariant: at any time exactly one of the two groups may cross, and both may within every cycle.
 
 use paceline_kernel::Time;
 
@@ -19,8 +19,8 @@ pub(crate) struct Lights {
 }
 
 impl Lights {
-    /// The earliest time from `at` on when an approach has green; `shift`, which is below the cycle, is when the node's cycle
-    /// starts.
+    /// The earliest time from `at` on when an approach has green; `shift`, which is below the cycle, is when
+    /// the node's cycle starts.
     #[inline]
     pub fn next_green(&self, signal: Signal, shift: Time, at: Time) -> Time {
         let (cycle, green) = (self.cycle.as_nanos(), self.green.as_nanos());

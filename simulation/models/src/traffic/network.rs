@@ -1,7 +1,8 @@
 //! The road network: nodes, directed roads between them, and the light group of each approach.
 //!
-//! Invariants: roads are sorted by (tail, head, order given), so the roads that leave a node are a run of road numbers (its
-//! *exits*, counted from 0); the roads that reach a node are its *approaches*, in the order of their numbers.
+//! Invariants: roads are sorted by (tail, head, order given), so the roads that leave a node are a run of
+//! road numbers (its *exits*, counted from 0); the roads that reach a node are its *approaches*, in the order
+//! of their numbers.
 
 use paceline_kernel::Time;
 
@@ -78,8 +79,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// A network of `nodes` nodes; routes do not pass through those below `first_through`. The error is a node with more than
-    /// [`MAX_DEGREE`] exits or approaches.
+    /// A network of `nodes` nodes; routes do not pass through those below `first_through`. The error is a
+    /// node with more than [`MAX_DEGREE`] exits or approaches.
     pub fn new(nodes: u32, first_through: u32, mut specs: Vec<RoadSpec>) -> Result<Self, u32> {
         specs.sort_by_key(|road| (road.from, road.to)); // stable: parallel roads keep their order
         let first_exit = starts(nodes, specs.iter().map(|road| road.from));

@@ -1,18 +1,20 @@
 //! The event handling of a node (an intersection, a source, a sink or a zone), and its state.
 //!
-//! A vehicle that reaches a stop line has arrived if this node is its destination. Otherwise it crosses as soon as it is first on
-//! its approach, has green, and there is room on the road that it takes next; it counts as being on that road from the moment it
-//! starts to cross. Roads are first in, first out. A node counts the vehicles on the roads that leave it; the node at the far end
-//! reports each vehicle that has left the road, one crossing later.
+//! A vehicle that reaches a stop line has arrived if this node is its destination. Otherwise it crosses as
+//! soon as it is first on its approach, has green, and there is room on the road that it takes next; it
+//! counts as being on that road from the moment it starts to cross. Roads are first in, first out. A node
+//! counts the vehicles on the roads that leave it; the node at the far end reports each vehicle that has left
+//! the road, one crossing later.
 //!
-//! Invariants. An approach without a queue is `Idle`. If it has a queue, its first vehicle waits either for the light (`Light`,
-//! exactly one wake-up is scheduled) or for room (`Room`). As long as any vehicle waits for room on a road, the road is full: a
-//! place that becomes free goes at once to the vehicle that has waited longest, and is reserved (`promised`) if that vehicle must
-//! first wait for green. Hence no vehicle starves as long as the road ahead moves.
+//! Invariants. An approach without a queue is `Idle`. If it has a queue, its first vehicle waits either for
+//! the light (`Light`, exactly one wake-up is scheduled) or for room (`Room`). As long as any vehicle waits
+//! for room on a road, the road is full: a place that becomes free goes at once to the vehicle that has
+//! waited longest, and is reserved (`promised`) if that vehicle must first wait for green. Hence no vehicle
+//! starves as long as the road ahead moves.
 //!
-//! Every event can be undone (`undo`): a step keeps whatever it overwrites. An optimistic run also handles events that are later
-//! cancelled, so every function here must work for any order of events: a notice of a free place can arrive before the vehicle that
-//! takes it.
+//! Every event can be undone (`undo`): a step keeps whatever it overwrites. An optimistic run also handles
+//! events that are later cancelled, so every function here must work for any order of events: a notice of a
+//! free place can arrive before the vehicle that takes it.
 
 use std::collections::VecDeque;
 
@@ -133,9 +135,9 @@ impl<S: Scene> Desk<'_, S> {
         self.cx.lp().0
     }
 
-    /// Releases all vehicles that are due, and schedules the release of the next one. A vehicle is released one crossing before it
-    /// departs, because the lookahead requires its message to be sent that early. At the start of the run all vehicles that depart
-    /// within the first crossing are released.
+    /// Releases all vehicles that are due, and schedules the release of the next one. A vehicle is released
+    /// one crossing before it departs, because the lookahead requires its message to be sent that early.
+    /// At the start of the run all vehicles that depart within the first crossing are released.
     pub fn depart(&mut self) {
         let (here, now, crossing) = (self.here(), self.cx.now(), self.traffic.rules.crossing);
         let demand = &self.traffic.demand;

@@ -1,7 +1,8 @@
 //! The output of a traffic run, per federate, and the files written from it.
 //!
-//! Arrivals are recorded when they are committed; roads and vehicles on the road are recorded when the run ends. Joined and sorted,
-//! the output is the same under every partition. Times are written as exact decimals.
+//! Arrivals are recorded when they are committed; roads and vehicles on the road are recorded when the run
+//! ends. Joined and sorted, the output is the same under every partition. Times are written as exact
+//! decimals.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -17,14 +18,15 @@ use super::network::Network;
 pub struct Output {
     pub(crate) arrivals: Vec<Arrival>,
     pub(crate) roads: Vec<RoadUse>,
-    /// Vehicles that have departed. Before `join` these are the released vehicles; a vehicle is released one crossing before it
-    /// departs.
+    /// Vehicles that have departed. Before `join` these are the released vehicles; a vehicle is released one
+    /// crossing before it departs.
     pub(crate) generated: u64,
     /// The departure times of vehicles between two nodes.
     pub(crate) driving: Vec<Time>,
     /// Vehicles at a stop line.
     pub(crate) queued: u64,
-    /// The departure times (past or future) of vehicles that wait at their origin for room on their first road.
+    /// The departure times (past or future) of vehicles that wait at their origin for room on their first
+    /// road.
     pub(crate) starting: Vec<Time>,
 }
 
@@ -45,8 +47,8 @@ pub(crate) struct RoadUse {
 }
 
 impl Output {
-    /// Joins the outputs of all federates, in an order that does not depend on the partition. Vehicles that were released but
-    /// depart at the `end` of the run or later are not counted as generated.
+    /// Joins the outputs of all federates, in an order that does not depend on the partition. Vehicles that
+    /// were released but depart at the `end` of the run or later are not counted as generated.
     pub(crate) fn join(outputs: Vec<Self>, end: Time) -> Self {
         let mut all = Self::default();
         for output in outputs {
@@ -119,7 +121,8 @@ pub(crate) fn write_trips(
     Ok(())
 }
 
-/// Writes one line for every road, in the order of road numbers. The mean time is empty if no vehicle has left the road.
+/// Writes one line for every road, in the order of road numbers. The mean time is empty if no vehicle has
+/// left the road.
 pub(crate) fn write_links(to: &mut dyn Write, roads: &[RoadUse], network: &Network) -> io::Result<()> {
     writeln!(to, "from,to,vehicles,mean_time_s,max_queue")?;
     for used in roads {

@@ -1,10 +1,11 @@
 //! The partition of nodes: neighbours together, loads balanced.
 //!
-//! Every function distributes all nodes over exactly the requested number of federates, from 1 up to the number of nodes. In a
-//! grid, the sizes of parts differ by at most one row, source and sink. In a city, some nodes see a thousand times the vehicles of
-//! others; there the numbers of vehicles are balanced: the largest load is the least that cuts of the same node order can achieve.
-//! Nodes joined by roads that take no time, such as a zone and its access to the network, stay together if there are enough groups:
-//! a message along such a road has no delay beyond the lookahead, along other roads far more.
+//! Every function distributes all nodes over exactly the requested number of federates, from 1 up to the
+//! number of nodes. In a grid, the sizes of parts differ by at most one row, source and sink. In a city, some
+//! nodes see a thousand times the vehicles of others; there the numbers of vehicles are balanced: the largest
+//! load is the least that cuts of the same node order can achieve. Nodes joined by roads that take no time,
+//! such as a zone and its access to the network, stay together if there are enough groups: a message along
+//! such a road has no delay beyond the lookahead, along other roads far more.
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,8 @@ use paceline_kernel::{Partition, Time};
 use super::grid::Grid;
 use super::network::Network;
 
-/// Strips of whole rows; tiles if there are more federates than rows. Sources and sinks are distributed in equal runs.
+/// Strips of whole rows; tiles if there are more federates than rows. Sources and sinks are distributed in
+/// equal runs.
 pub(crate) fn grid(grid: Grid, federates: u32) -> Partition {
     let federates = federates.max(1);
     if federates > grid.inner() {
@@ -43,7 +45,8 @@ fn share(item: u32, items: u32, parts: u32) -> u32 {
     (u64::from(item) * u64::from(parts) / u64::from(items)) as u32
 }
 
-/// Recursive bisection: halves the federates and, in proportion, the intersections across their longer extent.
+/// Recursive bisection: halves the federates and, in proportion, the intersections across their longer
+/// extent.
 fn tiles(grid: Grid, nodes: &mut [u32], first: u32, federates: u32, owner: &mut [u32]) {
     if federates == 1 {
         for node in nodes {
@@ -71,8 +74,8 @@ fn extent(nodes: &[u32], coordinate: impl Fn(u32) -> u32) -> u32 {
     most.zip(least).map_or(0, |(most, least)| most - least)
 }
 
-/// Cuts a breadth-first order of the nodes into runs. The search starts at the lowest node and follows roads in both directions;
-/// `loads` is the load of each node.
+/// Cuts a breadth-first order of the nodes into runs. The search starts at the lowest node and follows roads
+/// in both directions; `loads` is the load of each node.
 pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partition {
     let nodes = network.nodes();
     let federates = federates.clamp(1, nodes.max(1));
@@ -98,8 +101,8 @@ pub(crate) fn city(network: &Network, loads: &[u64], federates: u32) -> Partitio
     Partition::table(&owner)
 }
 
-/// Cuts `loads` into one run for each federate, each as long as possible with a sum of at most `most`. Returns the federate of each
-/// load, or `None` if there are too few federates.
+/// Cuts `loads` into one run for each federate, each as long as possible with a sum of at most `most`.
+/// Returns the federate of each load, or `None` if there are too few federates.
 fn cut(loads: &[u64], federates: u32, most: u64) -> Option<Vec<u32>> {
     let mut owner = Vec::with_capacity(loads.len());
     let (mut federate, mut load) = (0, 0);

@@ -1,9 +1,10 @@
 //! Shortest routes: for every destination with demand, the exit that each node takes towards it.
 //!
-//! A route's cost is its free-flow time plus one crossing at every node on the way, in whole nanoseconds. Dijkstra's algorithm runs
-//! backwards from the destination. Among exits of equal cost the one to the lower node number wins, then the one given first.
-//! Invariant: a node's exit leads to a node that was settled before it, so no route has a loop, not even over roads that take no
-//! time; only on such roads may a tie go to the higher number.
+//! A route's cost is its free-flow time plus one crossing at every node on the way, in whole nanoseconds.
+//! Dijkstra's algorithm runs backwards from the destination. Among exits of equal cost the one to the lower
+//! node number wins, then the one given first. Invariant: a node's exit leads to a node that was settled
+//! before it, so no route has a loop, not even over roads that take no time; only on such roads may a tie go
+//! to the higher number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,8 +27,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Computes the routes to `targets` (ascending); `visit` is called with each target's tree. The table is node-major: an LP's
-    /// row stays in the cache.
+    /// Computes the routes to `targets` (ascending); `visit` is called with each target's tree. The table is
+    /// node-major: an LP's row stays in the cache.
     pub fn build(
         network: &Network,
         crossing: Time,
@@ -57,8 +58,8 @@ impl Routes {
         (target as usize) < self.targets.len()
     }
 
-    /// Whether there is a target with this number, and an exit of `node` towards it: always, except for what was read from
-    /// somewhere.
+    /// Whether there is a target with this number, and an exit of `node` towards it: always, except for what
+    /// was read from somewhere.
     pub fn lead(&self, node: u32, target: u32) -> bool {
         self.is_target(target) && self.exits[node as usize * self.targets.len() + target as usize] != NOWHERE
     }

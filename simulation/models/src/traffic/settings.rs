@@ -1,7 +1,8 @@
 //! Reads the `[model]` section of a traffic scenario and builds the model from it.
 //!
-//! Keys of the grid and of TNTP files exclude each other: a key that the chosen input does not use is unknown. Every number is
-//! checked against a bound before anything is built from it, so that no scenario exhausts memory or the range of times by mistake.
+//! Keys of the grid and of TNTP files exclude each other: a key that the chosen input does not use is
+//! unknown. Every number is checked against a bound before anything is built from it, so that no scenario
+//! exhausts memory or the range of times by mistake.
 
 use std::ops::Range;
 use std::path::Path;
@@ -48,8 +49,8 @@ struct TripFile {
 }
 
 impl Traffic {
-    /// Builds the model that `section` describes; `seed` is that of the run. The key `kind` and unknown keys are
-    /// left to the caller.
+    /// Builds the model that `section` describes; `seed` is that of the run. The key `kind` and unknown keys
+    /// are left to the caller.
     pub fn from_section(section: &mut Section, seed: u64) -> Result<Self, ScenarioError> {
         let crossing = duration(section, "crossing", Time::secs(1), MAX_CROSSING)?;
         let period = duration(section, "period", Time::secs(3600), MAX_PERIOD)?;
@@ -218,7 +219,8 @@ fn read_files(roads: &Path, trips: &Path, units: Units) -> Result<Input, Scenari
     if !unused.is_empty() {
         notes.push(("columns_not_used", unused.join(", ").into()));
     }
-    // A length of zero makes a connector; a length that takes no time is more likely a time that the file lacks.
+    // A length of zero makes a connector; a length that takes no time is more likely a time that the file
+    // lacks.
     let in_no_time =
         network.roads().iter().filter(|road| road.length_mm > 0 && road.free_flow == Time::ZERO).count();
     if in_no_time > 0 {

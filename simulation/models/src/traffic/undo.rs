@@ -1,9 +1,9 @@
-//! Undoes events: reverse computation (Carothers, Perumalla and Fujimoto, 1999), as in SCATTER-OPT (Yoginath and Perumalla, 2008;
-//! cited by the PSX paper).
+//! Undoes events: reverse computation (Carothers, Perumalla and Fujimoto, 1999), as in SCATTER-OPT (Yoginath
+//! and Perumalla, 2008; cited by the PSX paper).
 //!
-//! Each function here undoes the function of the same name in `node`, last step first. It does not deal with messages. Most steps
-//! are reversed by computation: a counter is decremented, the last element is removed from a queue. What a step overwrites, it
-//! keeps in words:
+//! Each function here undoes the function of the same name in `node`, last step first. It does not deal with
+//! messages. Most steps are reversed by computation: a counter is decremented, the last element is removed
+//! from a queue. What a step overwrites, it keeps in words:
 //!
 //! | step | keeps, in this order |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `cross` | if there is a light, the earlier value of `ready`; the vehicle ([`keep`]) |
 //! | `space` | what `serve` keeps, or the vehicle that starts, or nothing; [`Taker`] |
 //!
-//! Invariant: this holds in every state that any sequence of events can reach, including states that occur only temporarily in an
-//! optimistic run.
+//! Invariant: this holds in every state that any sequence of events can reach, including states that occur
+//! only temporarily in an optimistic run.
 
 use paceline_kernel::{Kept, Time};
 

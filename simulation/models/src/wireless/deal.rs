@@ -10,7 +10,8 @@ use super::space::Point;
 pub enum Deal {
     /// LPs that are initially near each other go to one federate.
     Position,
-    /// Hosts by number, regardless of their places, and regions by number: as the adaptive runs of ARTIS begin.
+    /// Hosts by number, regardless of their places, and regions by number: as the adaptive runs of ARTIS
+    /// begin.
     Number,
 }
 
@@ -66,8 +67,8 @@ fn middle(grid: RegionGrid, region: u32) -> Point {
     Point { x: corner.x.wrapping_add(half), y: corner.y.wrapping_add(half) }
 }
 
-/// The place's number in Morton order: the bits of the coordinates interleaved (Morton, 1966). Near places mostly have near
-/// numbers.
+/// The place's number in Morton order: the bits of the coordinates interleaved (Morton, 1966). Near places
+/// mostly have near numbers.
 fn along_curve(at: Point) -> u64 {
     let spread =
         |coordinate: u32| (0..32).fold(0, |all, bit| all | u64::from(coordinate >> bit & 1) << (2 * bit));

@@ -18,7 +18,8 @@ pub enum WirelessEvent {
     },
     /// To a region, from itself: all pings of the step have arrived.
     Match,
-    /// To a host: the hosts whose pings it hears in this step. Also time to move and to ping, see [`Deliveries::Together`].
+    /// To a host: the hosts whose pings it hears in this step. Also time to move and to ping, see
+    /// [`Deliveries::Together`].
     ///
     /// [`Deliveries::Together`]: super::Deliveries::Together
     HeardAll(Box<[u32]>),

@@ -28,8 +28,8 @@ pub struct Host {
 
 /// The computation for a ping: `rounds` steps of a multiplication chain, about a nanosecond each.
 ///
-/// The sum of the results over all pings that a host hears is part of its state, hence of the digest: the compiler cannot optimize
-/// the computation away, and the order of pings does not matter.
+/// The sum of the results over all pings that a host hears is part of its state, hence of the digest: the
+/// compiler cannot optimize the computation away, and the order of pings does not matter.
 #[inline]
 pub fn compute(receiver: u32, sender: u32, step: u32, rounds: u32) -> u64 {
     let mut value = (u64::from(receiver) << 32 | u64::from(sender)) ^ u64::from(step) << 16;

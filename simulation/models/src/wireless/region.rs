@@ -1,9 +1,10 @@
-//! A region: it collects the pings of the hosts in and around it, finds out which hosts hear each other, and tells its hosts.
+//! A region: it collects the pings of the hosts in and around it, finds out which hosts hear each other, and
+//! tells its hosts.
 //!
-//! Invariants: a host is *in* the one region that contains its place, and *in reach* of all regions that intersect the square of
-//! the range around its place. Only the region that a host is in tells it what it hears. A region is at least as wide as the range,
-//! and there are at least two along a side, so that every host in reach is met exactly once, over the shortest distance on the
-//! torus.
+//! Invariants: a host is *in* the one region that contains its place, and *in reach* of all regions that
+//! intersect the square of the range around its place. Only the region that a host is in tells it what it
+//! hears. A region is at least as wide as the range, and there are at least two along a side, so that every
+//! host in reach is met exactly once, over the shortest distance on the torus.
 
 use paceline_interest::{Nearby, Numbered, Window};
 use paceline_kernel::Context;
@@ -116,7 +117,8 @@ impl Region {
     }
 }
 
-/// Calls `tell` for every host in the region with the hosts that it hears; `pingers` are those in and around the region.
+/// Calls `tell` for every host in the region with the hosts that it hears; `pingers` are those in and around
+/// the region.
 #[inline]
 fn hearers(grid: RegionGrid, region: u32, pingers: &[Pinger], tell: impl FnMut(u32, &[u32])) {
     let corner = grid.corner(region);

@@ -10,16 +10,18 @@ use super::trace::{Format, Trace};
 use super::{Computation, Deal, Deliveries, MOST_HOSTS, Motion, Space, Wireless};
 use super::{RANGE, REDRAW_STEPS, REGIONS, SIDE, SPEED};
 
-/// Lengths are rounded to the torus' ticks, 2^32 a side; none is shorter than this many, so that none is off by a thousandth.
+/// Lengths are rounded to the torus' ticks, 2^32 a side; none is shorter than this many, so that none is off
+/// by a thousandth.
 const LEAST_TICKS: f64 = 1000.0;
 /// The most rounds of computation for a ping.
 const MOST_ROUNDS: u32 = 1_000_000;
 
 impl Wireless {
-    /// Reads the keys `hosts`, `steps` (1000), `step` ("1s"), `side` (10000), `range` (250), `speed` (10), `redraw` (100 steps),
-    /// `computation` ("standard", "light") or `rounds`, `deliveries` ("together", "singly"), `regions` along a side (4), `deal`
-    /// ("position", "number"); instead of `hosts`, `side`, `speed` and `redraw` also `trace`, a file, and its `format`. Defaults
-    /// are in brackets. Initial places are drawn from `seed`. The key `kind` is left to the caller.
+    /// Reads the keys `hosts`, `steps` (1000), `step` ("1s"), `side` (10000), `range` (250), `speed` (10),
+    /// `redraw` (100 steps), `computation` ("standard", "light") or `rounds`, `deliveries` ("together",
+    /// "singly"), `regions` along a side (4), `deal` ("position", "number"); instead of `hosts`, `side`,
+    /// `speed` and `redraw` also `trace`, a file, and its `format`. Defaults are in brackets. Initial
+    /// places are drawn from `seed`. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section, seed: u64) -> Result<Self, ScenarioError> {
         let steps = at_least_one(section, "steps", 1000, u32::MAX)?;
         let step = section.or("step", Time::secs(1))?;

@@ -1,8 +1,8 @@
 //! The plane that hosts move on: a torus whose side is 2^32 ticks.
 //!
-//! Invariants: coordinates wrap around like 32-bit integers, so that moves and differences need no test for the border, and no
-//! result depends on how a processor rounds. A plane with borders is represented by a torus that is larger than the plane by the
-//! range.
+//! Invariants: coordinates wrap around like 32-bit integers, so that moves and differences need no test for
+//! the border, and no result depends on how a processor rounds. A plane with borders is represented by a
+//! torus that is larger than the plane by the range.
 
 use std::f64::consts::TAU;
 
@@ -103,7 +103,8 @@ impl Space {
         Point { x: rng.u64() as u32, y: rng.u64() as u32 }
     }
 
-    /// A velocity with a direction drawn uniformly and a speed drawn uniformly from 0 to `speed` units a step.
+    /// A velocity with a direction drawn uniformly and a speed drawn uniformly from 0 to `speed` units a
+    /// step.
     pub(crate) fn draw_velocity(self, rng: &mut Rng, speed: f64) -> Velocity {
         let (direction, speed) = (TAU * rng.unit(), speed * rng.unit());
         let ticks = |length: f64| self.ticks(length).cast_signed();
@@ -143,7 +144,8 @@ mod test {
             sum_x += f64::from(velocity.x) * 10_000.0 / TICKS;
             sum_y += f64::from(velocity.y) * 10_000.0 / TICKS;
         }
-        // A component's standard deviation is 10 / sqrt(6); the limit is five standard deviations of the mean.
+        // A component's standard deviation is 10 / sqrt(6); the limit is five standard deviations of the
+        // mean.
         let limit = 5.0 * 10.0 / 6f64.sqrt() / f64::from(DRAWS).sqrt();
         let (mean_x, mean_y) = (sum_x / f64::from(DRAWS), sum_y / f64::from(DRAWS));
         assert!(mean_x.abs() < limit && mean_y.abs() < limit, "{mean_x}, {mean_y}");

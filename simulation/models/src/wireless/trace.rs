@@ -1,14 +1,16 @@
 //! Movements of hosts, read from files of other tools.
 //!
-//! Two formats: the movement commands of ns-2 as written by its tool `setdest`, by BonnMotion and by SUMO ([`Format::Setdest`]),
-//! and BonnMotion's own format ([`Format::BonnMotion`]), each compressed by gzip or not. Both become a list of *waypoints* per
-//! host: its place at certain times. Between two waypoints a host moves in a straight line at constant speed; before the first
-//! and after the last it stands still.
+//! Two formats: the movement commands of ns-2 as written by its tool `setdest`, by BonnMotion and by SUMO
+//! ([`Format::Setdest`]), and BonnMotion's own format ([`Format::BonnMotion`]), each compressed by gzip or
+//! not. Both become a list of *waypoints* per host: its place at certain times. Between two waypoints a host
+//! moves in a straight line at constant speed; before the first and after the last it stands still.
 //!
-//! Hosts keep the numbers that the file gives them, which may have gaps; places are given out in the file's coordinates.
+//! Hosts keep the numbers that the file gives them, which may have gaps; places are given out in the file's
+//! coordinates.
 //!
-//! Invariants: no text makes a reader panic; anything not understood is refused with file, line and column, and with what is
-//! allowed. The memory needed is bounded by the length of the file, which is bounded by [`MOST_BYTES`].
+//! Invariants: no text makes a reader panic; anything not understood is refused with file, line and column,
+//! and with what is allowed. The memory needed is bounded by the length of the file, which is bounded by
+//! [`MOST_BYTES`].
 
 mod bonnmotion;
 mod path;

@@ -52,7 +52,8 @@ pub struct CsmaHost {
     /// Frames to send; the first one is being sent or waits to be.
     pub(super) queue: VecDeque<Frame>,
     pub(super) backoff: Option<Backoff>,
-    /// The number of backoffs and of transmissions so far; identifies events that were scheduled for an earlier one.
+    /// The number of backoffs and of transmissions so far; identifies events that were scheduled for an
+    /// earlier one.
     pub(super) backoffs: u32,
     pub(super) transmissions: u32,
     /// The transmission whose acknowledgement the host waits for.

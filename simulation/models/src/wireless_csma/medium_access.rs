@@ -1,15 +1,16 @@
 //! CSMA/CA as in the distributed coordination function of IEEE 802.11, without RTS and CTS.
 //!
-//! A host with a frame to send waits until the medium has been idle for DIFS, and then counts down a random number of slots. A
-//! signal detected meanwhile suspends the countdown, which resumes with the remaining slots after the signal. A frame to one host
-//! is acknowledged; without an acknowledgement it is sent again, up to a number of times, each time with a contention window of
-//! twice as many slots.
+//! A host with a frame to send waits until the medium has been idle for DIFS, and then counts down a random
+//! number of slots. A signal detected meanwhile suspends the countdown, which resumes with the remaining
+//! slots after the signal. A frame to one host is acknowledged; without an acknowledgement it is sent again,
+//! up to a number of times, each time with a contention window of twice as many slots.
 //!
-//! A receiver loses a frame if another one overlaps, unless the frame is stronger by the capture margin, or if the receiver sends
-//! meanwhile. Signals too weak to be decoded make the medium busy, and collide too.
+//! A receiver loses a frame if another one overlaps, unless the frame is stronger by the capture margin, or
+//! if the receiver sends meanwhile. Signals too weak to be decoded make the medium busy, and collide too.
 //!
-//! Invariants: as long as frames are queued, the host has a backoff, sends a frame or waits for an acknowledgement, and never two
-//! of these for the same frame; events scheduled for an earlier backoff or transmission do nothing.
+//! Invariants: as long as frames are queued, the host has a backoff, sends a frame or waits for an
+//! acknowledgement, and never two of these for the same frame; events scheduled for an earlier backoff or
+//! transmission do nothing.
 
 use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,8 @@ impl CsmaHost {
         }
     }
 
-    /// The time limit of this transmission is over: if its acknowledgement is missing, sends the frame again or gives it up.
+    /// The time limit of this transmission is over: if its acknowledgement is missing, sends the frame again
+    /// or gives it up.
     pub(super) fn time_out(&mut self, network: &Csma, transmission: u32, cx: &mut Context<'_, Csma>) {
         if self.awaits != Some(transmission) {
             return;

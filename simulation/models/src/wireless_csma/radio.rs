@@ -1,7 +1,8 @@
 //! How strongly a frame is received: log-distance path loss with log-normal shadowing (Rappaport, 2002).
 //!
-//! Invariants: apart from the distance, the loss between two hosts is the same in both directions and throughout the run; its
-//! shadowing depends only on the seed and the pair, not on which host computes it first. Powers are whole hundredths of dBm.
+//! Invariants: apart from the distance, the loss between two hosts is the same in both directions and
+//! throughout the run; its shadowing depends only on the seed and the pair, not on which host computes it
+//! first. Powers are whole hundredths of dBm.
 
 use paceline_kernel::Rng;
 

@@ -1,8 +1,9 @@
 //! Routes found by flooding, as in AODV (Perkins and Royer, 1999).
 //!
-//! A request goes to all hosts in range, which pass on its first copy, up to a number of hops. The target sends a reply to the host
-//! from which it got the request; the reply goes back hop by hop, in frames to one host each. Only the target replies, and routes
-//! are not used for anything else: the object of study is how routes are found.
+//! A request goes to all hosts in range, which pass on its first copy, up to a number of hops. The target
+//! sends a reply to the host from which it got the request; the reply goes back hop by hop, in frames to one
+//! host each. Only the target replies, and routes are not used for anything else: the object of study is how
+//! routes are found.
 
 use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,8 @@ impl CsmaHost {
         cx.schedule(delay.max(Time::nanos(1)), CsmaEvent::Ask);
     }
 
-    /// Requests a route to a host drawn from all others. Abandons an earlier request without an answer: only the latest counts.
+    /// Requests a route to a host drawn from all others. Abandons an earlier request without an answer: only
+    /// the latest counts.
     pub(super) fn ask(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let lp = cx.lp().0;
         let other = cx.rng().below(u64::from(network.hosts - 1)) as u32;

@@ -14,12 +14,13 @@ const LONGEST: Time = Time::secs(3600);
 const MOST_DB: f64 = 1000.0;
 
 impl Csma {
-    /// Reads `hosts` (at least two), `side`, `range` (250: frames are not detected beyond), `speed`, `redraw`, `regions`, `deal`,
-    /// `trace`, `format` as in the network without losses; `step` ("1s") between moves; `slot` ("20us"), `sifs` ("10us"), `airtime`
-    /// ("448us"), `ack_airtime` ("304us"), `window` (31), `window_most` (1023), `retries` (7), `queue` (64); `power` (15 dBm),
-    /// `loss` (40 dB), `exponent` (3), `shadowing` (4 dB), `sensitivity` (-85 dBm), `carrier_sense` (-91 dBm), `capture` (10 dB);
-    /// `request_every` ("10s"), `hop_limit` (10). Defaults are in brackets. Initial places and shadowing are drawn from `seed`. The
-    /// key `kind` is left to the caller.
+    /// Reads `hosts` (at least two), `side`, `range` (250: frames are not detected beyond), `speed`,
+    /// `redraw`, `regions`, `deal`, `trace`, `format` as in the network without losses; `step` ("1s")
+    /// between moves; `slot` ("20us"), `sifs` ("10us"), `airtime` ("448us"), `ack_airtime` ("304us"),
+    /// `window` (31), `window_most` (1023), `retries` (7), `queue` (64); `power` (15 dBm), `loss` (40
+    /// dB), `exponent` (3), `shadowing` (4 dB), `sensitivity` (-85 dBm), `carrier_sense` (-91 dBm), `capture`
+    /// (10 dB); `request_every` ("10s"), `hop_limit` (10). Defaults are in brackets. Initial places and
+    /// shadowing are drawn from `seed`. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section, seed: u64) -> Result<Self, ScenarioError> {
         let range = above_zero(section, "range", 250.0, 1e6)?;
         let deal = section.choice("deal", &Deal::ALL, Some(Deal::Position))?;

@@ -67,7 +67,8 @@ fn two_hosts_in_range_hear_each_other() {
     assert_eq!(sum(&tallies, |tally| tally.collided), 0, "there is no third one");
 }
 
-/// The outer two hosts do not detect each other; if both send at once, the host between them receives neither frame.
+/// The outer two hosts do not detect each other; if both send at once, the host between them receives neither
+/// frame.
 #[test]
 fn hidden_hosts_collide_and_those_that_sense_each_other_do_so_less() {
     let dense = |gap| {

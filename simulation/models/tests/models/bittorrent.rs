@@ -1,5 +1,5 @@
-//! BitTorrent: every peer that can get the whole file gets it, the rules of the swarm hold, and the result does not depend on the
-//! way it is run.
+//! BitTorrent: every peer that can get the whole file gets it, the rules of the swarm hold, and the result
+//! does not depend on the way it is run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -204,7 +204,8 @@ fn over_links_that_are_shared_a_larger_swarm_takes_little_longer_and_blocks_are_
         world.run().unwrap_or_else(|error| panic!("{error}"));
         let completions = outcome.completions();
         assert_eq!(completions.len() as u32, peers - 1);
-        // In the end game several peers send the same blocks: some are cancelled in transit, some arrive twice.
+        // In the end game several peers send the same blocks: some are cancelled in transit, some arrive
+        // twice.
         let needed = u64::from(peers - 1) * u64::from(swarm.pieces) * u64::from(swarm.blocks);
         assert!(
             outcome.duplicate_blocks() > 0 && outcome.blocks_sent() > needed + outcome.duplicate_blocks()

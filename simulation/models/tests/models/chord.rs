@@ -1,5 +1,5 @@
-//! Chord compared with the sorted ring: however peers join and leave, lookups find the right peer once the ring has had time to
-//! settle; and the number of threads changes nothing.
+//! Chord compared with the sorted ring: however peers join and leave, lookups find the right peer once the
+//! ring has had time to settle; and the number of threads changes nothing.
 
 use paceline_kernel::{Rng, Time};
 use paceline_models::chord::{Chord, Message, Outcome, Starts};

@@ -1,7 +1,8 @@
-//! Checkpoints of all models, damaged and with a checksum that fits: each is refused, or resumed to an end or to a typed error.
-//! Nothing in them makes a model panic, whatever the protocol.
+//! Checkpoints of all models, damaged and with a checksum that fits: each is refused, or resumed to an end or
+//! to a typed error. Nothing in them makes a model panic, whatever the protocol.
 //!
-//! `PACELINE_CASES` sets the number of damaged versions of each model (default [`CASES`]), `PACELINE_SEED` the first.
+//! `PACELINE_CASES` sets the number of damaged versions of each model (default [`CASES`]), `PACELINE_SEED`
+//! the first.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,8 +21,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of their list is
-/// counted up to.
+/// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of
+/// their list is counted up to.
 const CASES: u64 = 150;
 const CASES_OF_PHOLD: u64 = 40;
 /// Magic word and version, then the lengths of header and body.
@@ -58,7 +59,8 @@ fn seal(opening: &[u8], body: &[u8]) -> Vec<u8> {
     [&file, HEADER, body, &hasher.digest().to_le_bytes()].concat()
 }
 
-/// Changes some numbers of a body: to great ones, small ones, others of the same body, by a bit; or moves what follows.
+/// Changes some numbers of a body: to great ones, small ones, others of the same body, by a bit; or moves
+/// what follows.
 fn damage(body: &mut Vec<u8>, rng: &mut Rng) {
     for _ in 0..=rng.below(3) {
         let (at, from) = (rng.below(body.len() as u64) as usize, rng.below(body.len() as u64) as usize);

@@ -1,5 +1,5 @@
-//! The farm: whatever fails, each task is done exactly once; without failures the run takes exactly the expected time; and the
-//! result does not depend on the way it is run.
+//! The farm: whatever fails, each task is done exactly once; without failures the run takes exactly the
+//! expected time; and the result does not depend on the way it is run.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ fn run(farm: &Farm, way: Way) -> (Report, Arc<Outcome>) {
     (world.run().unwrap_or_else(|error| panic!("{error}")), outcome)
 }
 
-/// A farm drawn from `seed`: hosts that fail seldom or in the middle of every second task; time limits that workers meet or miss.
+/// A farm drawn from `seed`: hosts that fail seldom or in the middle of every second task; time limits that
+/// workers meet or miss.
 fn drawn(seed: u64) -> (Farm, Way) {
     let mut rng = Rng::new(seed, 41);
     let mut span = |from: u64, to: u64| Time::millis(from + rng.below(to - from));
@@ -79,7 +80,8 @@ fn without_failures_it_ends_when_it_must() {
         let farm = Farm { workers, tasks, flops: 3e9, ..Farm::default() };
         let way = Way { seed: 1, hosts: workers + 1, threads: 1, context: ContextKind::Future };
         let (report, outcome) = run(&farm, way);
-        // A worker reports that it is idle; then, for each of its tasks: transfer, computation, and transfer of the result.
+        // A worker reports that it is idle; then, for each of its tasks: transfer, computation, and transfer
+        // of the result.
         let turns = f64::from(tasks.div_ceil(workers));
         let seconds = LATENCY_S + turns * (LATENCY_S + 3.0 + LATENCY_S);
         assert_eq!(report.end_time, Time::from_secs_f64(seconds), "{tasks} tasks for {workers} workers");
@@ -119,7 +121,8 @@ fn time_that_is_lost_is_what_was_computed_when_a_host_failed() {
 
 #[test]
 fn messages_that_a_link_loses_are_sent_again() {
-    // The link to one of two workers is off for 0.3 s of every 3.7 s; a task is transferred in 1 s and computed in 2 s.
+    // The link to one of two workers is off for 0.3 s of every 3.7 s; a task is transferred in 1 s and
+    // computed in 2 s.
     let change = |k: u32| format!("{} 0\n{} 1\n", 3.0 + 3.7 * f64::from(k), 3.3 + 3.7 * f64::from(k));
     let times: String = (0..200).map(change).collect();
     let platform = format!(

@@ -1,5 +1,5 @@
-//! Runs of the models can be interrupted between two events: saved, restored and dealt to other federates, they end the same.
-//! PHOLD's events can be undone as well; for traffic this is tested beside its source.
+//! Runs of the models can be interrupted between two events: saved, restored and dealt to other federates,
+//! they end the same. PHOLD's events can be undone as well; for traffic this is tested beside its source.
 
 use std::path::Path;
 
@@ -49,8 +49,8 @@ fn finish<M: Model>(
     (past.digest, past.events, past.outputs)
 }
 
-/// A run to `until` that is saved as text and restored at each of `stops`; each stop gives the number of federates to continue
-/// with.
+/// A run to `until` that is saved as text and restored at each of `stops`; each stop gives the number of
+/// federates to continue with.
 fn interrupted<M>(model: &M, stops: &[(Time, u32)], until: Time) -> (Digest, u64, Vec<M::Output>)
 where
     M: Model<State: Serialize + DeserializeOwned, Event: Serialize + DeserializeOwned>,

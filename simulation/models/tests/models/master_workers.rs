@@ -1,4 +1,5 @@
-//! Master and workers: the run time that SimGrid gives for its tutorial's program, and the tasks lost when hosts fail.
+//! Master and workers: the run time that SimGrid gives for its tutorial's program, and the tasks lost when
+//! hosts fail.
 
 use paceline_kernel::Time;
 use paceline_models::master_workers::{MasterWorkers, Outcome};
@@ -74,7 +75,8 @@ fn deployment(platform: &Platform, actors: &[String]) -> Result<MasterWorkers, p
     MasterWorkers::read("deployment.xml", &text, platform)
 }
 
-/// Ends within 10 ns of what SimGrid 3.32 says, which rounds no computation to nanoseconds, with as many tasks computed.
+/// Ends within 10 ns of what SimGrid 3.32 says, which rounds no computation to nanoseconds, with as many
+/// tasks computed.
 #[track_caller]
 fn ends_like(platform: &Platform, actors: &[String], end_ns: u64, done: u64) {
     let program = deployment(platform, actors).unwrap_or_else(|error| panic!("{error}"));

@@ -1,14 +1,15 @@
-//! Collective actions of replayed MPI traces take as long as in SimGrid 3.32 with the algorithms that it takes by itself.
+//! Collective actions of replayed MPI traces take as long as in SimGrid 3.32 with the algorithms that it
+//! takes by itself.
 //!
-//! Measured with `smpirun -replay --cfg=network/model:CM02`: hosts of 1 Gf, between each two of them a link of 100 MB/s and
-//! 0.1 ms. Rank r computes for r ms first, so that the ranks come one after the other.
+//! Measured with `smpirun -replay --cfg=network/model:CM02`: hosts of 1 Gf, between each two of them a link
+//! of 100 MB/s and 0.1 ms. Rank r computes for r ms first, so that the ranks come one after the other.
 
 use paceline_models::mpi_trace::MpiTrace;
 use paceline_network::{FlowModel, Flows, read};
 use paceline_processes::Simulation;
 
-/// Ranks; the line, with `OWN` for the count of its rank, `ALL` for all counts, `ROW` for all from its own on; the counts;
-/// when the last rank ends, and the sum of the ends of all, in seconds.
+/// Ranks; the line, with `OWN` for the count of its rank, `ALL` for all counts, `ROW` for all from its own
+/// on; the counts; when the last rank ends, and the sum of the ends of all, in seconds.
 type Case = (usize, &'static str, &'static [u64], f64, f64);
 
 #[rustfmt::skip]

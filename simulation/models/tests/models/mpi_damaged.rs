@@ -1,4 +1,5 @@
-//! Damaged MPI traces are read, or refused with a line; what is read can be replayed to its end or to a typed error.
+//! Damaged MPI traces are read, or refused with a line; what is read can be replayed to its end or to a typed
+//! error.
 
 use paceline_kernel::Rng;
 use paceline_models::mpi_trace::{MpiTrace, TraceError};

@@ -1,4 +1,5 @@
-//! What MPI traces say: forms in which the tools of the field write them, and what is refused, with its line and what is allowed.
+//! What MPI traces say: forms in which the tools of the field write them, and what is refused, with its line
+//! and what is allowed.
 
 use paceline_models::mpi_trace::{ANY, Action, Message, MpiTrace, text_of};
 

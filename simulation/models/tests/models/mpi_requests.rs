@@ -1,8 +1,9 @@
-//! Requests of replayed MPI traces: which of several a wait means, and what becomes of those that are open when a rank ends.
+//! Requests of replayed MPI traces: which of several a wait means, and what becomes of those that are open
+//! when a rank ends.
 //!
-//! Two hosts of 1 Gf with one link of 100 MB/s between them, without latency, on CM02: a message of 1e8 bytes takes 1.05 s
-//! (cross-traffic), and the 16 bytes of its envelope 0.168 us. Times are by hand, and those of SimGrid 3.32 (`smpirun
-//! -replay`) on the same lines where nothing else is said.
+//! Two hosts of 1 Gf with one link of 100 MB/s between them, without latency, on CM02: a message of 1e8 bytes
+//! takes 1.05 s (cross-traffic), and the 16 bytes of its envelope 0.168 us. Times are by hand, and those of
+//! SimGrid 3.32 (`smpirun -replay`) on the same lines where nothing else is said.
 
 use paceline_kernel::Rng;
 use paceline_models::mpi_trace::{MpiTrace, Outcome};
@@ -124,7 +125,8 @@ fn of_equal_requests_a_wait_means_the_oldest() {
 #[test]
 fn a_test_leaves_the_oldest_request_the_oldest() {
     check(&[
-        // A test takes 0.1 ms, the second in a row that fails twice as much, and so on; one that succeeds completes its request.
+        // A test takes 0.1 ms, the second in a row that fails twice as much, and so on; one that succeeds
+        // completes its request.
         (
             &["isend 1 7 1e8; test 0 1 7; test 0 1 7; test 0 1 7; finalize", "compute 1e9; recv 0 7 1e8"],
             &[2.05, 2.05],
@@ -136,8 +138,8 @@ fn a_test_leaves_the_oldest_request_the_oldest() {
         ),
         // Eager sends are over for their sender.
         (&["isend 1 7 8; test 0 1 7; test 0 1 7; wait 0 1 7", "recv 0 7 8"], &[0.0001, 0.0]),
-        // By hand: SimGrid 3.32 puts a request that was tested behind those of equal ends, so that the wait means the second
-        // (17.1001).
+        // By hand: SimGrid 3.32 puts a request that was tested behind those of equal ends, so that the wait
+        // means the second (17.1001).
         (
             &[
                 "isend 1 7 1e8; isend 1 7 1e8; test 0 1 7; wait 0 1 7; compute 5e9; wait 0 1 7",
@@ -167,7 +169,8 @@ fn a_receive_from_anybody_gets_what_was_sent_first() {
             &[4.1, 4.1],
         ),
         (&["compute 1e9; send 1 7 1e8; send 1 9 1e8", "recv 0 any 1e8; recv any any 1e8"], &[3.1, 3.1]),
-        // By hand: SimGrid 3.32 does not find the request of a receive from anybody, and does not wait for it.
+        // By hand: SimGrid 3.32 does not find the request of a receive from anybody, and does not wait for
+        // it.
         (&["compute 1e9; send 1 7 1e8", "irecv -333 7 1e8; wait -333 1 7; compute 1e9"], &[2.05, 3.05]),
         (&["compute 1e9; send 1 7 1e8", "irecv any -444 1e8; wait 0 1 7; compute 1e9"], &[2.05, 3.05]),
         (

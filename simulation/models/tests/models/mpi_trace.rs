@@ -1,5 +1,5 @@
-//! Replayed MPI traces: run times that follow from the trace alone if all messages take equally long, and the meaning of
-//! collective actions.
+//! Replayed MPI traces: run times that follow from the trace alone if all messages take equally long, and the
+//! meaning of collective actions.
 
 use paceline_kernel::Time;
 use paceline_models::mpi_trace::{Action, EAGER_BYTES, Message, MpiTrace};
@@ -107,7 +107,8 @@ fn nobody_leaves_a_barrier_or_a_reduction_to_all_before_the_last_has_come() {
                 |rank| vec![flops(if rank == late { 900 } else { 1 + u64::from(rank) }), action.clone()];
             let ends = ends((0..ranks).map(each).collect());
             assert!(ends.iter().all(|end| *end >= Time::millis(900)), "{ranks} ranks: {ends:?}");
-            // One delay to rank 0, and one for each level of the tree from there; a barrier is released at once.
+            // One delay to rank 0, and one for each level of the tree from there; a barrier is released at
+            // once.
             let most = 900 + DELAY_MS * (1 + u64::from(ranks.next_power_of_two().ilog2()));
             assert!(ends.iter().all(|end| *end <= Time::millis(most)), "{ranks} ranks: {ends:?}");
         }

@@ -1,4 +1,5 @@
-//! The wireless network gives the same digest and results in every mode of the engine, and its results are correct.
+//! The wireless network gives the same digest and results in every mode of the engine, and its results are
+//! correct.
 
 use std::path::Path;
 
@@ -78,7 +79,8 @@ fn neighbours_are_as_many_as_the_density_says() {
     let (_, lines, _) = outcome(Simulation::new(Wireless::ad_hoc(3000, 5, Computation::Rounds(0))));
     let mean = lines.iter().find(|(name, _)| *name == "neighbours_mean").expect("there are neighbours");
     let expected = 2999.0 * std::f64::consts::PI * 250.0 * 250.0 / 1e8;
-    // Each of the 4.5 million pairs is drawn independently: the limit is five standard deviations of the mean of one step.
+    // Each of the 4.5 million pairs is drawn independently: the limit is five standard deviations of the mean
+    // of one step.
     let limit = 5.0 * (2.0 * expected / 3000.0_f64).sqrt();
     let found = mean.1.as_f64().expect("a number");
     assert!((found - expected).abs() < limit, "{found} neighbours instead of {expected}");
@@ -180,7 +182,8 @@ fn what_is_no_movement_is_refused_by_what_it_seems_to_be() {
     }
 }
 
-/// The two halves of a step are a whole one also where its nanoseconds are odd: no remainder is lost from step to step.
+/// The two halves of a step are a whole one also where its nanoseconds are odd: no remainder is lost from
+/// step to step.
 #[test]
 fn steps_are_as_long_as_they_are_whatever_their_halves() {
     for (step_ns, deliveries) in

@@ -3,7 +3,8 @@
 use crate::flows::FlowModel;
 use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
 
-/// On platforms with more hosts only some routes are examined: to the next host in the file, and to the first and the last one.
+/// On platforms with more hosts only some routes are examined: to the next host in the file, and to the first
+/// and the last one.
 const ALL_PAIRS: usize = 200;
 
 /// The least latency that a link ever has, in seconds.
@@ -37,7 +38,8 @@ pub(super) fn least(platform: &Platform) -> f64 {
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// The time that a transfer from a host to itself takes, in seconds, if it shares nothing and nothing changes.
+/// The time that a transfer from a host to itself takes, in seconds, if it shares nothing and nothing
+/// changes.
 pub(super) fn alone(platform: &Platform, model: &FlowModel, host: HostId, bytes: f64) -> Option<f64> {
     let mut route = Vec::new();
     let beside = platform.route_into(host, host, &mut route).ok()?;

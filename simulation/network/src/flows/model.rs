@@ -1,7 +1,7 @@
 //! The constants of flow-level models, and the terms of one transfer that follow from them.
 //!
-//! The constants are those of the SimGrid 3.32 models with these names. CM02 (Casanova and Marchal, 2002); LV08 (Velho and Legrand,
-//! 2009), with factors fitted to packet-level simulations of TCP.
+//! The constants are those of the SimGrid 3.32 models with these names. CM02 (Casanova and Marchal, 2002);
+//! LV08 (Velho and Legrand, 2009), with factors fitted to packet-level simulations of TCP.
 
 use crate::platform::{LinkId, Sharing};
 use crate::settings::Settings;
@@ -42,7 +42,8 @@ pub struct FlowModel {
     pub bandwidth_factor: f64,
     /// In bytes. A link adds its latency, and this number divided by its bandwidth, to a transfer's penalty.
     pub weight_s: f64,
-    /// The share of its own rate that a transfer uses on the links of the route back, for acknowledgements; 0 for none.
+    /// The share of its own rate that a transfer uses on the links of the route back, for acknowledgements;
+    /// 0 for none.
     pub cross_traffic: f64,
     /// In bytes: the most that a transfer sends in two latencies of its route. Infinite for no limit.
     pub tcp_window: f64,
@@ -62,7 +63,8 @@ impl FlowModel {
     pub const LV08: Self =
         Self { latency_factor: 13.01, bandwidth_factor: 0.97, weight_s: 20_537.0, ..Self::CM02 };
 
-    /// The model with the constants that a platform file sets, as [`Flows::new`](crate::Flows::new) applies them.
+    /// The model with the constants that a platform file sets, as [`Flows::new`](crate::Flows::new) applies
+    /// them.
     pub fn with(self, settings: &Settings) -> Self {
         Self {
             latency_factor: settings.latency_factor.unwrap_or(self.latency_factor),
@@ -77,8 +79,8 @@ impl FlowModel {
         }
     }
 
-    /// The penalty and the bound of a transfer over links with these bandwidths and latencies, and with `beside` seconds of latency
-    /// beside these; the bound is at most `narrowest`.
+    /// The penalty and the bound of a transfer over links with these bandwidths and latencies, and with
+    /// `beside` seconds of latency beside these; the bound is at most `narrowest`.
     pub(super) fn terms(
         &self,
         route: impl Iterator<Item = (f64, f64)>,
@@ -98,7 +100,8 @@ impl FlowModel {
         }
     }
 
-    /// For each link on the routes there and back, sorted by number: the multiple of its own rate that a transfer uses.
+    /// For each link on the routes there and back, sorted by number: the multiple of its own rate that a
+    /// transfer uses.
     pub(super) fn weights(
         &self,
         sharing: impl Fn(LinkId) -> Sharing,

@@ -1,8 +1,8 @@
 //! The slots of transfers by their numbers: a hash table for consecutive numbers.
 //!
-//! A number's place is given by its low bits, or is the next free place, so consecutive numbers are neighbours (linear probing).
-//! Invariants: at most half of the places are taken; there is no free place between a number and the place of its low bits; nothing
-//! depends on the order of places.
+//! A number's place is given by its low bits, or is the next free place, so consecutive numbers are
+//! neighbours (linear probing). Invariants: at most half of the places are taken; there is no free place
+//! between a number and the place of its low bits; nothing depends on the order of places.
 
 /// The slot that marks a free place.
 const FREE: u32 = u32::MAX;

@@ -1,11 +1,13 @@
-//! The next time at which something happens to each transfer: a solution gives many flows new rates, and thus new ends.
+//! The next time at which something happens to each transfer: a solution gives many flows new rates, and thus
+//! new ends.
 //!
-//! Invariants: a transfer has at most one time; at equal times the transfer with the lowest number is first. Times are not
-//! negative, so their bit patterns sort like the times.
+//! Invariants: a transfer has at most one time; at equal times the transfer with the lowest number is first.
+//! Times are not negative, so their bit patterns sort like the times.
 
 use paceline_kernel::{IndexedHeap, Slotted};
 
-/// The bits of a time, then the number and the slot of a transfer, packed into one number that sorts accordingly.
+/// The bits of a time, then the number and the slot of a transfer, packed into one number that sorts
+/// accordingly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Timer(u128);
 

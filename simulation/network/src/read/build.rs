@@ -1,7 +1,7 @@
 //! Builds a platform from a checked tree: zones, hosts, routers and links in the order of the file.
 //!
-//! Invariants: every name is given once, whatever it names; a zone holds either zones, or hosts and routers, as in SimGrid's
-//! definition of the format; there are no more hosts and links than the limits.
+//! Invariants: every name is given once, whatever it names; a zone holds either zones, or hosts and routers,
+//! as in SimGrid's definition of the format; there are no more hosts and links than the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! Clusters: numbered hosts, and the links of their topology.
 //!
-//! A flat cluster is a star with a link for each host. The link is split into up and down unless it is `SHARED`. There is a
-//! backbone if the cluster gives it a bandwidth. Its router is in the middle and has the name `PREFIX` `ID` `_router` `SUFFIX`.
+//! A flat cluster is a star with a link for each host. The link is split into up and down unless it is
+//! `SHARED`. There is a backbone if the cluster gives it a bandwidth. Its router is in the middle and has the
+//! name `PREFIX` `ID` `_router` `SUFFIX`.
 
 use super::build::{Builder, MOST_HOSTS, properties};
 use super::units;

@@ -1,8 +1,8 @@
 //! The `<config>` element: settings of SimGrid that a platform file carries.
 //!
-//! Invariant: no setting is passed over in silence. What a network model here has is applied (`network/model` by the caller,
-//! the others by [`FlowModel::with`](crate::FlowModel::with) and on the loopback); what changes no time here is listed in a
-//! notice; what would change times and cannot be followed is refused.
+//! Invariant: no setting is passed over in silence. What a network model here has is applied (`network/model`
+//! by the caller, the others by [`FlowModel::with`](crate::FlowModel::with) and on the loopback); what
+//! changes no time here is listed in a notice; what would change times and cannot be followed is refused.
 
 use super::build::Builder;
 use super::units;
@@ -10,8 +10,8 @@ use super::xml::{Attribute, Element};
 use crate::error::TextError;
 use crate::platform::LOOPBACK;
 
-/// Settings that change no time here, with all below them: how SimGrid computes, what it writes, and what other models than
-/// ours need.
+/// Settings that change no time here, with all below them: how SimGrid computes, what it writes, and what
+/// other models than ours need.
 const WITHOUT_EFFECT: [&str; 23] = [
     "contexts",
     "coordinates",

@@ -1,7 +1,8 @@
 //! Reads deployments in SimGrid's XML format: the function of each actor, its host, and its start time.
 //!
-//! Older files write `<process>` for `<actor>`. Times are in seconds; a negative time means "none". Invariants: no text makes the
-//! reader panic; every host in a deployment exists in the platform, and no actor ends before it starts.
+//! Older files write `<process>` for `<actor>`. Times are in seconds; a negative time means "none".
+//! Invariants: no text makes the reader panic; every host in a deployment exists in the platform, and no
+//! actor ends before it starts.
 
 use super::build::properties;
 use super::words;

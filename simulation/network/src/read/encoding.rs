@@ -1,7 +1,7 @@
 //! The bytes of an XML file as text: byte order marks and declared encodings.
 //!
-//! UTF-8 with or without a byte order mark, ASCII and Latin-1 are read. Every other encoding is refused by its name: no byte is
-//! ever guessed. Invariant: the text has as many lines as the file.
+//! UTF-8 with or without a byte order mark, ASCII and Latin-1 are read. Every other encoding is refused by
+//! its name: no byte is ever guessed. Invariant: the text has as many lines as the file.
 
 use crate::error::{ReadError, TextError};
 
@@ -9,7 +9,8 @@ const ALLOWED: &str = "UTF-8, US-ASCII or ISO-8859-1";
 /// The longest XML declaration that is looked for.
 const MOST_DECLARATION: usize = 256;
 
-/// Encodings of more than one byte a character, by how a file starts: with a mark, or with `<` and its neighbour.
+/// Encodings of more than one byte a character, by how a file starts: with a mark, or with `<` and its
+/// neighbour.
 const WIDE: [(&[u8], &str); 7] = [
     (&[0xff, 0xfe, 0, 0], "UTF-32"),
     (&[0, 0, 0xfe, 0xff], "UTF-32"),
@@ -20,8 +21,8 @@ const WIDE: [(&[u8], &str); 7] = [
     (&[0, b'<'], "UTF-16"),
 ];
 
-/// The text of a platform file or deployment, by its byte order mark and the encoding that it declares. `name` is the file's
-/// name in messages.
+/// The text of a platform file or deployment, by its byte order mark and the encoding that it declares.
+/// `name` is the file's name in messages.
 ///
 /// ```
 /// let bytes = b"<?xml version='1.0' encoding='ISO-8859-1'?><!-- caf\xe9 -->";
@@ -31,7 +32,8 @@ const WIDE: [(&[u8], &str); 7] = [
 /// # Ok::<(), paceline_network::ReadError>(())
 /// ```
 pub fn decode(name: &str, bytes: &[u8]) -> Result<String, ReadError> {
-    // Mistakes are placed in a text of which each byte is one character, so that lines and columns are those of the file.
+    // Mistakes are placed in a text of which each byte is one character, so that lines and columns are those
+    // of the file.
     let place = |error: TextError| {
         let latin: String = bytes.iter().map(|byte| char::from(*byte & 0x7f)).collect();
         error.place(name, &latin)

@@ -1,6 +1,7 @@
 //! The members of zones: hosts, peers and links, and what hosts have.
 //!
-//! Coordinates are read and kept wherever the format allows them. Only Vivaldi zones use them, and there every host has three.
+//! Coordinates are read and kept wherever the format allows them. Only Vivaldi zones use them, and there
+//! every host has three.
 
 use super::build::{Builder, properties};
 use super::units;
@@ -108,7 +109,8 @@ impl<'t> Builder<'t, '_> {
     }
 }
 
-/// Attributes that SimGrid has removed, with the only value that changes nothing; many files still write them.
+/// Attributes that SimGrid has removed, with the only value that changes nothing; many files still write
+/// them.
 const REMOVED: [(&str, &str, &str); 2] =
     [("availability", "1", "1.0, or speed_file=\"...\""), ("state", "ON", "ON, or state_file=\"...\"")];
 

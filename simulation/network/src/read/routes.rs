@@ -1,8 +1,8 @@
 //! Routes between the members of zones, bypass routes, and the parts of stars that are written as zones.
 //!
-//! Invariants: a route joins members of its zone over existing links; a gateway lies in its zone; there is at most one route from
-//! one member to another. A symmetrical route becomes two; the second uses the same links in reverse order, and of split links the
-//! other half.
+//! Invariants: a route joins members of its zone over existing links; a gateway lies in its zone; there is at
+//! most one route from one member to another. A symmetrical route becomes two; the second uses the same links
+//! in reverse order, and of split links the other half.
 
 use std::collections::BTreeSet;
 
@@ -284,8 +284,8 @@ impl<'t> Builder<'t, '_> {
         element.children.iter().map(link).collect()
     }
 
-    /// The spokes of a star written as a zone: cabinets create hosts with their links, `<host_link>` gives links to hosts, and a
-    /// backbone is in the middle of all.
+    /// The spokes of a star written as a zone: cabinets create hosts with their links, `<host_link>` gives
+    /// links to hosts, and a backbone is in the middle of all.
     fn star(&mut self, zone: ZoneId, element: &Element) -> Result<Star, TextError> {
         let mut star = Star::default();
         let mut backbone = None;

@@ -1,7 +1,7 @@
 //! Disks, and the storage elements of older files: kept with their hosts.
 //!
-//! A type, a storage and what mounts it may stand in any order: they are joined when all hosts are known. Invariant: a storage
-//! has a type and is attached to a host; what is mounted exists.
+//! A type, a storage and what mounts it may stand in any order: they are joined when all hosts are known.
+//! Invariant: a storage has a type and is attached to a host; what is mounted exists.
 
 use std::collections::BTreeMap;
 

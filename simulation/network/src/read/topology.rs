@@ -1,10 +1,11 @@
 //! The links of tori, fat trees and dragonflies, from `topo_parameters`.
 //!
-//! `TORUS` "3,2,2": the size of each dimension. `FAT_TREE` "2;4,4;1,2;1,2": the number of levels; then for each level, from below,
-//! the children of a node, its parents, and the cables between two nodes. `DRAGONFLY` "3,4;4,3;5,1;2": groups and links between two
-//! groups; chassis of a group and links; routers of a chassis and links; hosts of a router. Several parallel links of a dragonfly
-//! become one link with the sum of their bandwidths; the cables of a fat tree are separate links. Invariant: a cluster has as many
-//! hosts as its shape.
+//! `TORUS` "3,2,2": the size of each dimension. `FAT_TREE` "2;4,4;1,2;1,2": the number of levels; then for
+//! each level, from below, the children of a node, its parents, and the cables between two nodes. `DRAGONFLY`
+//! "3,4;4,3;5,1;2": groups and links between two groups; chassis of a group and links; routers of a chassis
+//! and links; hosts of a router. Several parallel links of a dragonfly become one link with the sum of their
+//! bandwidths; the cables of a fat tree are separate links. Invariant: a cluster has as many hosts as its
+//! shape.
 
 use super::build::{Builder, MOST_HOSTS};
 use super::cluster::Wires;
@@ -53,7 +54,8 @@ impl Builder<'_, '_> {
             let (mut links, mut stride) = (Vec::new(), 1);
             for (dimension, &size) in dimensions.iter().enumerate() {
                 let to = next_in_torus(host, host / stride % size, stride, size);
-                // In dimensions of size 1 or 2 two links may join the same hosts, so the name includes the dimension.
+                // In dimensions of size 1 or 2 two links may join the same hosts, so the name includes the
+                // dimension.
                 let name = format!("{}_link_from_{host}_to_{to}_{dimension}", wires.id.value);
                 links.push(self.wire(&wires, name, wires.bandwidth)?);
                 stride *= size;
@@ -206,7 +208,8 @@ fn dragonfly_counts(shape: &Attribute, hosts: u32) -> Result<DragonflyCounts, Te
         return Err(wrong(shape, form));
     };
     let (&groups, &chassis, &routers, &per_router) = (groups, chassis, routers, per_router);
-    // Router n of a group's first chassis has the cable to group n, so each group needs a router of its own there.
+    // Router n of a group's first chassis has the cable to group n, so each group needs a router of its own
+    // there.
     if groups > routers {
         let problem = format!("a dragonfly with {groups} groups and {routers} routers in a chassis");
         let allowed = "at most as many groups as routers in a chassis";

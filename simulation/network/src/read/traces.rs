@@ -1,7 +1,8 @@
-//! Profiles: from files that hosts and links name, and from `<trace>` elements that `<trace_connect>` connects.
+//! Profiles: from files that hosts and links name, and from `<trace>` elements that `<trace_connect>`
+//! connects.
 //!
-//! Invariants: a profile has only values that its host or link may have; a host or link has at most one profile of each kind; a
-//! profile that several hosts or links name is read once for each kind.
+//! Invariants: a profile has only values that its host or link may have; a host or link has at most one
+//! profile of each kind; a profile that several hosts or links name is read once for each kind.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! Numbers with units in SimGrid's notation.
 //!
-//! Bandwidths in `Bps` or `bps` with the prefixes k, M, G, ... (powers of 1000) or Ki, Mi, Gi, ... (powers of 1024); times in w, d,
-//! h, m, s, ms, us, ns, ps; speeds in `f` with the prefixes for powers of 1000, or `flops` with their full names. A number without
-//! a unit is in `Bps`, seconds or `f`. Invariant: a value read is finite and within the range of its kind.
+//! Bandwidths in `Bps` or `bps` with the prefixes k, M, G, ... (powers of 1000) or Ki, Mi, Gi, ... (powers of
+//! 1024); times in w, d, h, m, s, ms, us, ns, ps; speeds in `f` with the prefixes for powers of 1000, or
+//! `flops` with their full names. A number without a unit is in `Bps`, seconds or `f`. Invariant: a value
+//! read is finite and within the range of its kind.
 
 use super::xml::Attribute;
 use crate::error::TextError;
@@ -22,7 +23,8 @@ const TIMES: [(&str, f64); 9] = [
     ("ps", 1e-12),
 ];
 
-/// The allowed bandwidths in bytes per second; wide enough for every network and narrow enough for exact arithmetic.
+/// The allowed bandwidths in bytes per second; wide enough for every network and narrow enough for exact
+/// arithmetic.
 const BANDWIDTHS: std::ops::RangeInclusive<f64> = 1e-3..=1e24;
 /// The allowed latencies in seconds; 0 is allowed too.
 const LATENCIES: std::ops::RangeInclusive<f64> = 1e-15..=1e9;
@@ -122,7 +124,8 @@ pub(super) fn latency(attribute: &Attribute) -> Result<f64, TextError> {
 
 /// Operations per second, one for each performance state.
 pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
-    // A host can go into a state of speed 0, in which nothing is computed; SimGrid's energy models switch hosts off that way.
+    // A host can go into a state of speed 0, in which nothing is computed; SimGrid's energy models switch
+    // hosts off that way.
     let speed = |(state, text): (usize, &str)| {
         let amount = amount(text.trim(), speed_unit, "f");
         fit(attribute, amount, |speed| SPEEDS.contains(&speed) || (state > 0 && speed == 0.0), SPEED)
@@ -143,7 +146,8 @@ pub(super) fn optional_bandwidth(attribute: &Attribute) -> Result<Option<f64>, T
     Ok((bandwidth > 0.0).then_some(bandwidth))
 }
 
-/// A whole number in a range; also with zeros after the point, since SimGrid's definition of the format writes 0.0.
+/// A whole number in a range; also with zeros after the point, since SimGrid's definition of the format
+/// writes 0.0.
 pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32, TextError> {
     let (whole, part) = attribute.value.trim().split_once('.').unwrap_or((attribute.value.trim(), ""));
     let number = whole.parse().ok().filter(|number| (least..=most).contains(number));

@@ -1,7 +1,7 @@
 //! Vivaldi zones: the links of their peers, and the coordinates of all members.
 //!
-//! Invariant: every host of such a zone has three coordinates. Routers may have none, and then have no routes; so it is with zones,
-//! to which the format gives none.
+//! Invariant: every host of such a zone has three coordinates. Routers may have none, and then have no
+//! routes; so it is with zones, to which the format gives none.
 
 use super::build::Builder;
 use super::xml::Element;

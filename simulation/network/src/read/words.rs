@@ -1,6 +1,8 @@
-//! The elements and attributes of platform files and deployments, and those of SimGrid that are not supported.
+//! The elements and attributes of platform files and deployments, and those of SimGrid that are not
+//! supported.
 //!
-//! Invariant: in a checked tree every element and attribute is one of the file's [`Words`], in an allowed place.
+//! Invariant: in a checked tree every element and attribute is one of the file's [`Words`], in an allowed
+//! place.
 
 use super::xml::Element;
 use crate::error::TextError;

@@ -1,8 +1,9 @@
 //! XML as a tree of elements with their positions in the text.
 //!
-//! Only what platform files and deployments need: elements, attributes, text, comments. A document type may name an external
-//! definition, which is not read. A document type with declarations is refused, and so is every entity except XML's five predefined
-//! ones: nothing can expand. Invariant: a tree is at most [`MOST_LEVELS`] deep.
+//! Only what platform files and deployments need: elements, attributes, text, comments. A document type may
+//! name an external definition, which is not read. A document type with declarations is refused, and so is
+//! every entity except XML's five predefined ones: nothing can expand. Invariant: a tree is at most
+//! [`MOST_LEVELS`] deep.
 
 use std::ops::Range;
 
@@ -56,7 +57,8 @@ impl Element {
         attributes(self) + self.children.iter().map(attributes).sum::<usize>()
     }
 
-    /// The name that the element defines: not empty, and short, because clusters repeat theirs in every link's name.
+    /// The name that the element defines: not empty, and short, because clusters repeat theirs in every
+    /// link's name.
     pub fn id(&self) -> Result<&Attribute, TextError> {
         let id = self.need("id")?;
         match id.value.len() {

@@ -1,9 +1,10 @@
 //! Dragonflies: groups of chassis of routers, with some hosts on each router.
 //!
-//! All routers of a chassis are linked to each other (green), and so are the routers at the same place in all chassis of a group
-//! (black). Every two groups are joined by one link (blue), at the router whose number in its group is the other group's number.
-//! Routes are minimal: green to the router with the blue link, black to the first chassis, blue, green, black. Invariants: there
-//! are at most as many groups as routers in a chassis; hosts are ranks from 0 on, those of one router consecutive.
+//! All routers of a chassis are linked to each other (green), and so are the routers at the same place in all
+//! chassis of a group (black). Every two groups are joined by one link (blue), at the router whose number in
+//! its group is the other group's number. Routes are minimal: green to the router with the blue link, black
+//! to the first chassis, blue, green, black. Invariants: there are at most as many groups as routers in a
+//! chassis; hosts are ranks from 0 on, those of one router consecutive.
 
 use crate::platform::LinkId;
 
@@ -83,7 +84,8 @@ impl Dragonfly {
         if at.2 != goal.2 {
             links.extend(self.router(at).limiter);
             links.extend(self.router(at).green[goal.2 as usize]);
-            // As in SimGrid 3.32, the route continues from the first chassis in any case, so that results agree with SimGrid's.
+            // As in SimGrid 3.32, the route continues from the first chassis in any case, so that results
+            // agree with SimGrid's.
             (at.1, at.2) = (0, goal.2);
         }
         if at.1 != goal.1 {

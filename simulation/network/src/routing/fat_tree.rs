@@ -1,9 +1,11 @@
-//! Fat trees: levels of switches above the hosts, with several parents for each node and several cables between two nodes.
+//! Fat trees: levels of switches above the hosts, with several parents for each node and several cables
+//! between two nodes.
 //!
-//! The shape is that of "parallel ports generalized" fat trees: for each level the number of children and of parents of a node, and
-//! of cables between two nodes. A route goes up until the destination is below, and then down. The parent is chosen by the
-//! destination's number (D-mod-K), the cable on the way down by the source's number. Invariant: nodes are numbered by level and
-//! place; two nodes of neighbouring levels are linked if their labels differ at that level only, or not at all.
+//! The shape is that of "parallel ports generalized" fat trees: for each level the number of children and of
+//! parents of a node, and of cables between two nodes. A route goes up until the destination is below, and
+//! then down. The parent is chosen by the destination's number (D-mod-K), the cable on the way down by the
+//! source's number. Invariant: nodes are numbered by level and place; two nodes of neighbouring levels are
+//! linked if their labels differ at that level only, or not at all.
 
 use crate::platform::LinkId;
 
@@ -32,7 +34,8 @@ impl Shape {
         factors.copied().try_fold(1u32, u32::checked_mul)
     }
 
-    /// The digits of a node's number, the first varying fastest: parents' numbers up to its level, children's numbers above.
+    /// The digits of a node's number, the first varying fastest: parents' numbers up to its level, children's
+    /// numbers above.
     fn label(&self, level: usize, mut place: u32) -> Label {
         let size = |at: usize| if at < level { self.parents[at] } else { self.children[at] };
         let mut label = [0; MOST_LEVELS];
@@ -53,7 +56,8 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub(crate) struct FatTree {
     pub shape: Shape,
-    /// For each level except the highest, each node, and each of its upward ports (parent and cable): the links up and down.
+    /// For each level except the highest, each node, and each of its upward ports (parent and cable): the
+    /// links up and down.
     pub cables: Vec<Vec<Vec<(LinkId, LinkId)>>>,
     pub loopbacks: Vec<LinkId>,
     /// The limiters by level and place.
@@ -82,8 +86,9 @@ impl FatTree {
             place = shape.place(level, &label);
         }
         while level > 0 {
-            // Take the first port that leads to the goal, starting at the port of the source's cable. As in SimGrid, at lower
-            // levels the search continues from that port number, as long as that level has so many ports.
+            // Take the first port that leads to the goal, starting at the port of the source's cable. As in
+            // SimGrid, at lower levels the search continues from that port number, as long as
+            // that level has so many ports.
             let mut port = from % shape.cables[level - 1] * shape.children[level - 1];
             while level > 0 && port < shape.children[level - 1] * shape.cables[level - 1] {
                 if port % shape.children[level - 1] == goal[level - 1] {

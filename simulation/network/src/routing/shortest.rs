@@ -1,15 +1,16 @@
 //! Shortest ways in a graph of routes: Floyd's table of all pairs, and Dijkstra's search for one pair.
 //!
-//! The length of a way is its number of links. Among ways of equal length both choose the way that SimGrid chooses: Floyd tries
-//! middle, first and last members in the order of the file; Dijkstra takes members in the order in which routes first name them.
-//! Invariant: neither panics on any graph.
+//! The length of a way is its number of links. Among ways of equal length both choose the way that SimGrid
+//! chooses: Floyd tries middle, first and last members in the order of the file; Dijkstra takes members in
+//! the order in which routes first name them. Invariant: neither panics on any graph.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Way;
 
-/// The most members of a zone with Floyd routing: the table is quadratic in this number, the time to compute it cubic.
+/// The most members of a zone with Floyd routing: the table is quadratic in this number, the time to compute
+/// it cubic.
 pub(crate) const MOST_FLOYD: usize = 1024;
 /// The most entries of all tables of a platform.
 pub(crate) const MOST_FLOYD_PAIRS: usize = 4 << 20;
@@ -24,7 +25,8 @@ pub(crate) struct Floyd {
 }
 
 impl Floyd {
-    /// The table for `members` members; `loopbacks` says whether members without a way to themselves use the loopback.
+    /// The table for `members` members; `loopbacks` says whether members without a way to themselves use the
+    /// loopback.
     pub(crate) fn new(ways: BTreeMap<(u32, u32), Way>, members: usize, loopbacks: bool) -> Self {
         assert!(members <= MOST_FLOYD, "the reader refuses larger zones");
         let mut before = vec![None; members * members];
@@ -70,7 +72,8 @@ impl Floyd {
             if current == from {
                 break;
             }
-            // A way in a table of shortest ways has no cycle, except possibly through a member without a way to itself.
+            // A way in a table of shortest ways has no cycle, except possibly through a member without a way
+            // to itself.
             if found.len() > self.members {
                 return None;
             }

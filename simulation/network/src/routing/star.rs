@@ -1,7 +1,8 @@
 //! Stars: every member has links up to the centre, and links down from the centre.
 //!
-//! Flat clusters are stars; their backbone is the last link up and the first link down of every host. Invariant: a link that is
-//! both on the way up and on the way down, such as a backbone, is on the route once.
+//! Flat clusters are stars; their backbone is the last link up and the first link down of every host.
+//! Invariant: a link that is both on the way up and on the way down, such as a backbone, is on the route
+//! once.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
-//! Tori: hosts on a wrap-around grid with any number of dimensions, each linked to its neighbours in every dimension.
+//! Tori: hosts on a wrap-around grid with any number of dimensions, each linked to its neighbours in every
+//! dimension.
 //!
-//! A route takes one dimension after the other, in each the shorter direction. If there are limiters, every host on the way adds
-//! its limiter before its link, the last host at the end. Invariant: hosts are ranks from 0 on, the first dimension varying
-//! fastest.
+//! A route takes one dimension after the other, in each the shorter direction. If there are limiters, every
+//! host on the way adds its limiter before its link, the last host at the end. Invariant: hosts are ranks
+//! from 0 on, the first dimension varying fastest.
 
 use crate::platform::LinkId;
 
@@ -10,7 +11,8 @@ use crate::platform::LinkId;
 #[derive(Clone, Debug)]
 pub(crate) struct Torus {
     pub dimensions: Vec<u32>,
-    /// For each host and dimension the links to the next host and back; both are the same link unless links are split.
+    /// For each host and dimension the links to the next host and back; both are the same link unless links
+    /// are split.
     pub next: Vec<Vec<(LinkId, LinkId)>>,
     pub loopbacks: Vec<LinkId>,
     pub limiters: Vec<LinkId>,

@@ -1,7 +1,8 @@
-//! Vivaldi zones: stars whose routes also take the time that the distance between two members' coordinates stands for.
+//! Vivaldi zones: stars whose routes also take the time that the distance between two members' coordinates
+//! stands for.
 //!
-//! Coordinates are in milliseconds: two in a plane, and a height that every route from or to the member adds. Members without links
-//! of their own have routes of latency alone.
+//! Coordinates are in milliseconds: two in a plane, and a height that every route from or to the member adds.
+//! Members without links of their own have routes of latency alone.
 
 use super::star::Star;
 

@@ -1,8 +1,9 @@
 //! The links and flows of a solver, stored in arrays, and the changes made to them between solutions.
 //!
-//! A flow is in a **slot**, which the caller chooses and may later reuse for another flow. Invariants: a link lists its flows in
-//! the order of their numbers, whatever their slots, because sums are rounded in that order; every link that has changed since the
-//! last solution is in `changed` once; stops before [`Shares::restart`] remain valid.
+//! A flow is in a **slot**, which the caller chooses and may later reuse for another flow. Invariants: a link
+//! lists its flows in the order of their numbers, whatever their slots, because sums are rounded in that
+//! order; every link that has changed since the last solution is in `changed` once; stops before
+//! [`Shares::restart`] remain valid.
 
 use smallvec::SmallVec;
 
@@ -19,7 +20,8 @@ pub(super) struct User {
     pub share: f64,
 }
 
-/// A link, in two cache lines. Most links have few flows at a time, and then the next link looked at is a random one.
+/// A link, in two cache lines. Most links have few flows at a time, and then the next link looked at is a
+/// random one.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
@@ -129,8 +131,8 @@ impl Shares {
         }
     }
 
-    /// Adds a flow in a free slot under an unused number, with its penalty and bound (above 0, the bound may be infinite) and the
-    /// links it uses, each once, with their weights above 0.
+    /// Adds a flow in a free slot under an unused number, with its penalty and bound (above 0, the bound may
+    /// be infinite) and the links it uses, each once, with their weights above 0.
     pub(crate) fn insert(&mut self, slot: u32, number: u32, penalty: f64, bound: f64, links: &[(u32, f64)]) {
         check(penalty, bound);
         let place = slot as usize;

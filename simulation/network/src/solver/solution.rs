@@ -1,14 +1,17 @@
-//! The algorithm for rates: handles what stops flows in the order of levels, starting from the first stop that a change may affect.
+//! The algorithm for rates: handles what stops flows in the order of levels, starting from the first stop
+//! that a change may affect.
 //!
-//! A link finds the level at which it stops its flows in several steps. At first it assumes that none of its flows is stopped
-//! elsewhere. When the lowest level of all is that of a link, the link recomputes its level: flows that were stopped below it leave
-//! more capacity to the others, so its level may now be higher, and then the link waits for the new level; otherwise it stops its
-//! flows there. So the **levels** of a link depend only on where its own flows stop.
+//! A link finds the level at which it stops its flows in several steps. At first it assumes that none of its
+//! flows is stopped elsewhere. When the lowest level of all is that of a link, the link recomputes its level:
+//! flows that were stopped below it leave more capacity to the others, so its level may now be higher, and
+//! then the link waits for the new level; otherwise it stops its flows there. So the **levels** of a link
+//! depend only on where its own flows stop.
 //!
-//! This is why a solution need not start from scratch: up to the first stop that differs, flows stop where they stopped in the last
-//! solution, and links have the same levels. That first stop belongs to a changed flow, or to a link whose flows have changed: it
-//! is where the link stopped them in the last solution, or where it would stop them now if its other flows stopped where they did
-//! before. Invariant: the rates are bit-identical to those of a solution from scratch.
+//! This is why a solution need not start from scratch: up to the first stop that differs, flows stop where
+//! they stopped in the last solution, and links have the same levels. That first stop belongs to a changed
+//! flow, or to a link whose flows have changed: it is where the link stopped them in the last solution, or
+//! where it would stop them now if its other flows stopped where they did before. Invariant: the rates are
+//! bit-identical to those of a solution from scratch.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,7 +34,8 @@ pub(super) const NEVER: Key = Key { level: u64::MAX, what: u64::MAX };
 
 const LINKS: u64 = 1 << 32;
 
-/// A stop as one number with the same order, compared without a branch; reversed, because the heap returns the greatest first.
+/// A stop as one number with the same order, compared without a branch; reversed, because the heap returns
+/// the greatest first.
 type Wide = Reverse<u128>;
 
 impl Key {
@@ -108,8 +112,8 @@ impl Shares {
         self.work = work;
     }
 
-    /// Recomputes the levels of a changed link from the start, up to `first` or to the level where the link stops its flows if its
-    /// other flows stop as before. Returns the first stop that may differ.
+    /// Recomputes the levels of a changed link from the start, up to `first` or to the level where the link
+    /// stops its flows if its other flows stop as before. Returns the first stop that may differ.
     fn retrace(&mut self, number: u32, first: Key) -> Key {
         let link = &mut self.links[number as usize];
         link.changed = false;
@@ -129,8 +133,8 @@ impl Shares {
         }
     }
 
-    /// Collects the links and flows connected to the links in `work.open` by flows that did not stop before `restart`; these flows
-    /// are no longer stopped.
+    /// Collects the links and flows connected to the links in `work.open` by flows that did not stop before
+    /// `restart`; these flows are no longer stopped.
     fn connect(&mut self, restart: Key, work: &mut Work) {
         while let Some(number) = work.open.pop() {
             let link = &mut self.links[number as usize];
@@ -153,8 +157,8 @@ impl Shares {
         }
     }
 
-    /// The level at which a link stops its flows, if the flows that stopped before `before` keep their rates; `None` if no other
-    /// flow is left.
+    /// The level at which a link stops its flows, if the flows that stopped before `before` keep their rates;
+    /// `None` if no other flow is left.
     fn level(&self, link: u32, before: Key) -> Option<f64> {
         let Link { capacity, sharing, users, .. } = &self.links[link as usize];
         let flow = |slot: u32| &self.flows[slot as usize];
@@ -170,7 +174,8 @@ impl Shares {
                 }
                 (usage > 0.0).then(|| left / usage)
             }
-            // Not computed from rates: a flow whose bound equals the capacity has exactly this level, and stops first.
+            // Not computed from rates: a flow whose bound equals the capacity has exactly this level, and
+            // stops first.
             Sharing::FatPipe => {
                 let open = users.iter().map(|user| (user.weight, flow(user.slot)));
                 let open = open.filter(|(_, flow)| flow.stop >= before);

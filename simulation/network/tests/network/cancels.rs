@@ -1,5 +1,5 @@
-//! Cancelled transfers end without a report, and from then on the others continue as if the cancelled ones had never existed.
-//! Compared with a definition that recomputes all rates at every change.
+//! Cancelled transfers end without a report, and from then on the others continue as if the cancelled ones
+//! had never existed. Compared with a definition that recomputes all rates at every change.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ fn acts() -> impl Strategy<Value = Acts> {
     vec((prop_oneof![Just(0.0), 0.0..0.02, 0.0..3.0], act), 1..40)
 }
 
-/// The ends of all transfers, and the number of transfers started; the network is also advanced at the times `stops`.
+/// The ends of all transfers, and the number of transfers started; the network is also advanced at the times
+/// `stops`.
 fn run(network: &mut dyn Network, hosts: u32, acts: &Acts, stops: &[f64]) -> (Vec<Ended>, u32) {
     let (mut ended, mut started, mut at) = (Vec::new(), 0, 0.0);
     let mut stops = stops.to_vec();
@@ -70,8 +71,8 @@ struct Plain {
     flows_at: f64,
 }
 
-/// The definition of the flow-level model, on a platform of shared links that do not change: at every change a new solver computes
-/// all rates, and all transfers are updated.
+/// The definition of the flow-level model, on a platform of shared links that do not change: at every change
+/// a new solver computes all rates, and all transfers are updated.
 struct Definition<'p> {
     platform: &'p Platform,
     model: FlowModel,
@@ -216,7 +217,8 @@ proptest! {
             let hosts = platform.hosts().len() as u32;
             let flows = || Flows::new(&platform, FlowModel::CM02);
             let (whole, _) = run(&mut flows(), hosts, &acts, &[]);
-            // In a second network, transfers that have ended are cancelled between the actions, and all transfers at the end.
+            // In a second network, transfers that have ended are cancelled between the actions, and all
+            // transfers at the end.
             let (mut network, mut ended, mut at, mut started) = (flows(), Vec::new(), 0.0, 0);
             for (place, (after, act)) in acts.iter().enumerate() {
                 at += after;

@@ -1,4 +1,5 @@
-//! Clusters with the attributes of SimGrid's definition written out, and with links of every policy. Times: SimGrid 3.32.
+//! Clusters with the attributes of SimGrid's definition written out, and with links of every policy. Times:
+//! SimGrid 3.32.
 
 use paceline_network::FlowModel;
 

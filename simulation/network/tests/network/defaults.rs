@@ -1,4 +1,5 @@
-//! The constants and forms of SimGrid 3.32: what its definition of the format takes for granted, written out or left out.
+//! The constants and forms of SimGrid 3.32: what its definition of the format takes for granted, written out
+//! or left out.
 
 use paceline_network::{FlowModel, Flows, Network};
 
@@ -7,7 +8,8 @@ use crate::{attempt, close, ends, host, platform};
 
 #[test]
 fn constants_are_those_of_simgrids_option_table() {
-    // `--help` of a SimGrid 3.32 program: latency-factor, bandwidth-factor, weight-S, TCP-gamma, and 5 % of crosstraffic.
+    // `--help` of a SimGrid 3.32 program: latency-factor, bandwidth-factor, weight-S, TCP-gamma, and 5 % of
+    // crosstraffic.
     let lv08 = FlowModel {
         latency_factor: 13.01,
         bandwidth_factor: 0.97,
@@ -26,7 +28,8 @@ fn constants_are_those_of_simgrids_option_table() {
 
 #[test]
 fn a_host_reaches_itself_over_the_loopback() {
-    // SimGrid 3.32: 0.0001 s with CM02, 0.000103092784 s with LV08, each of several transfers alone, as the loopback is a fat pipe.
+    // SimGrid 3.32: 0.0001 s with CM02, 0.000103092784 s with LV08, each of several transfers alone, as the
+    // loopback is a fat pipe.
     for routing in ["Full", "Floyd", "Dijkstra"] {
         let platform = platform(&BASE.replace("Full", routing));
         let two = [("a", "a", 1e6), ("a", "a", 1e6), ("b", "b", 1e5)];

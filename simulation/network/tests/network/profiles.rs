@@ -20,7 +20,8 @@ fn profile(kind: &str, text: &str) -> String {
     format!(r#"<trace id="t">{text}</trace><trace_connect kind="{kind}" trace="t" element="there"/>"#)
 }
 
-/// The ends of transfers from a to b that start at these times with this many bytes, in the order of their starts.
+/// The ends of transfers from a to b that start at these times with this many bytes, in the order of their
+/// starts.
 fn ends(text: &str, starts: &[(f64, f64)]) -> Vec<Ended> {
     let platform = platform(text);
     let mut network = Flows::new(&platform, FlowModel::CM02);
@@ -132,7 +133,8 @@ fn what_ends_at_one_time_ends_in_the_order_of_the_starts() {
     let platform =
         platform(&wires("0", &(r#"<trace id="t">3 0</trace>"#.to_owned() + &off("there") + &off("back"))));
     let (a, b) = (host(&platform, "a"), host(&platform, "b"));
-    // Without acknowledgements on the way back each transfer uses one link; the first link carries the second transfer.
+    // Without acknowledgements on the way back each transfer uses one link; the first link carries the second
+    // transfer.
     let mut network = Flows::new(&platform, FlowModel { cross_traffic: 0.0, ..FlowModel::CM02 });
     let started =
         [network.start(b, a, 1e9), network.start(a, b, 1e9)].map(|start| start.expect("there is a route"));

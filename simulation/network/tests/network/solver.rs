@@ -1,4 +1,5 @@
-//! The solver on random links and flows: partial solutions are bit-identical to complete ones, and agree with the definition.
+//! The solver on random links and flows: partial solutions are bit-identical to complete ones, and agree with
+//! the definition.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +87,8 @@ impl System {
         })
     }
 
-    /// The rates by definition: the lowest stop stops its flows; this is repeated until all flows are stopped.
+    /// The rates by definition: the lowest stop stops its flows; this is repeated until all flows are
+    /// stopped.
     fn rates(&self) -> BTreeMap<usize, f64> {
         let mut rates: BTreeMap<usize, f64> = BTreeMap::new();
         loop {

@@ -1,4 +1,5 @@
-//! Clusters: the number of their links, the number of links of a route, and that the way back is equally long.
+//! Clusters: the number of their links, the number of links of a route, and that the way back is equally
+//! long.
 
 use paceline_network::{HostId, Platform};
 
@@ -83,7 +84,8 @@ fn in_a_torus_a_route_is_as_long_as_the_rings_are_far() {
             }
             let there = route(&torus, from, to);
             assert_eq!(there.len(), hops, "{sizes:?}: from {from} to {to}: {there:?}");
-            // In one dimension of odd size there are no two shortest ways, and the way back uses the same links.
+            // In one dimension of odd size there are no two shortest ways, and the way back uses the same
+            // links.
             if sizes.len() == 1 && sizes[0] % 2 == 1 {
                 assert_eq!(back(&there), route(&torus, to, from), "{sizes:?}");
             }

@@ -1,5 +1,5 @@
-//! Transfers on platforms with every kind of zone and changing links: each ends once, in order, at whatever times the network is
-//! advanced.
+//! Transfers on platforms with every kind of zone and changing links: each ends once, in order, at whatever
+//! times the network is advanced.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::file;
 /// A transfer: its start in seconds, its source, its destination, and its number of bytes.
 type Start = (f64, u32, u32, f64);
 
-/// The ends of transfers, and the number of transfers started. The network is also advanced at other times, which must change
-/// nothing. Transfers without a route are left out.
+/// The ends of transfers, and the number of transfers started. The network is also advanced at other times,
+/// which must change nothing. Transfers without a route are left out.
 fn ends(platform: &Platform, model: FlowModel, starts: &[Start], others: &[f64]) -> (Vec<Ended>, usize) {
     let mut network = Flows::new(platform, model);
     let (mut found, mut started) = (Vec::new(), 0);

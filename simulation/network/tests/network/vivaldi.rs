@@ -1,4 +1,5 @@
-//! Vivaldi zones, zones without routes, and coordinates elsewhere. Times are those of SimGrid 3.32 on the same files.
+//! Vivaldi zones, zones without routes, and coordinates elsewhere. Times are those of SimGrid 3.32 on the
+//! same files.
 
 use paceline_network::{FlowModel, Flows, Network, Platform};
 

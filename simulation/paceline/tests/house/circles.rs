@@ -1,15 +1,17 @@
-//! Modules of a crate know each other in one direction: of two that stand beside each other, at most one uses the other, directly or by
-//! way of further ones. Whoever reads a module then need not read those that use it. Parents and children may know each other.
+//! Modules of a crate know each other in one direction: of two that stand beside each other, at most one uses
+//! the other, directly or by way of further ones. Whoever reads a module then need not read those that use
+//! it. Parents and children may know each other.
 //!
-//! The text of the sources is what is looked at: `use` and paths that begin with `crate` or `super`, without tests. A name that a module
-//! imports counts as that of the module that it comes from.
+//! The text of the sources is what is looked at: `use` and paths that begin with `crate` or `super`, without
+//! tests. A name that a module imports counts as that of the module that it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::project::crates;
 use crate::style::sources;
 
-/// The circles that there are still: the crate, the parent of the modules (`.` for the crate itself), and the modules. It only shrinks.
+/// The circles that there are still: the crate, the parent of the modules (`.` for the crate itself), and the
+/// modules. It only shrinks.
 const KNOWN: &[&str] = &[
     "lab/experiments .: artis catalogue cluster cs nsx sg",
     "lab/experiments .: batch parameters",
@@ -149,7 +151,8 @@ impl Uses {
         Self(uses)
     }
 
-    /// The path from the root of the crate that `path` is in `module`; `None` where it leads into another crate.
+    /// The path from the root of the crate that `path` is in `module`; `None` where it leads into another
+    /// crate.
     fn path_from_root(&self, module: &[String], path: &[String]) -> Option<Path> {
         let (first, rest) = path.split_first()?;
         let up = path.iter().take_while(|part| *part == "super").count();

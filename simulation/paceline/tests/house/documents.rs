@@ -1,6 +1,6 @@
-//! README.md, ARCHITECTURE.md and what stands beside them say what is there: the first model compiles, every place
-//! named exists, and the crates depend on each other as the table of crates says. Literature is cited by the short
-//! names of docs/references.md. And scripts/test names one test program at a time.
+//! README.md, ARCHITECTURE.md and what stands beside them say what is there: the first model compiles, every
+//! place named exists, and the crates depend on each other as the table of crates says. Literature is cited
+//! by the short names of docs/references.md. And scripts/test names one test program at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -97,8 +97,8 @@ fn comments(text: &str) -> String {
     found
 }
 
-/// A block of Rust is an example, word for word, or stands in the documentation of a crate, or its whole page is one of a
-/// crate's doctests.
+/// A block of Rust is an example, word for word, or stands in the documentation of a crate, or its whole page
+/// is one of a crate's doctests.
 #[test]
 fn every_rust_example_of_a_page_is_compiled() {
     let sources: Vec<_> = WINGS.into_iter().flat_map(|wing| sources_below(wing, ".rs")).collect();
@@ -183,7 +183,8 @@ fn the_crates_depend_on_each_other_as_the_table_says() {
     assert_eq!(stated, actual, "ARCHITECTURE.md (left) and the manifests (right) differ");
 }
 
-/// Every file below `folder` that may cite literature, as (path, its prose without line breaks and comment marks).
+/// Every file below `folder` that may cite literature, as (path, its prose without line breaks and comment
+/// marks).
 fn prose(folder: &str) -> Vec<(String, String)> {
     let (mut open, mut found) = (vec![root().join(folder)], Vec::new());
     while let Some(folder) = open.pop() {

@@ -1,7 +1,8 @@
-//! Functions are short: those in `src` folders have at most [`LINES_MAX`] lines, but for a list that may only shrink.
+//! Functions are short: those in `src` folders have at most [`LINES_MAX`] lines, but for a list that may only
+//! shrink.
 //!
-//! A function is what stands between its line with `fn` and the closing brace with the same indentation, both counted: rustfmt puts
-//! them there.
+//! A function is what stands between its line with `fn` and the closing brace with the same indentation, both
+//! counted: rustfmt puts them there.
 
 use crate::style::all_sources;
 
@@ -32,8 +33,8 @@ const STILL_LONG: &[(&str, &[&str])] = &[
     ("simulation/transport/src/rendezvous/coordinator.rs", &["begin"]),
 ];
 
-/// The functions of a source that are too long: name, first line and number of lines. A function inside another one counts by itself as
-/// well.
+/// The functions of a source that are too long: name, first line and number of lines. A function inside
+/// another one counts by itself as well.
 fn long_functions(text: &str) -> Vec<(String, usize, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();

@@ -1,4 +1,5 @@
-//! The project as it lies in its folders: what its documents say is there, and every source keeps to the rules of style.
+//! The project as it lies in its folders: what its documents say is there, and every source keeps to the
+//! rules of style.
 
 mod circles;
 mod documents;

@@ -8,6 +8,8 @@ use crate::project::{WINGS, root};
 
 /// The most lines a source file may have.
 const LINES_MAX: usize = 400;
+/// The most characters a line of a comment may have.
+const COMMENT_MAX: usize = 110;
 
 /// Every Rust file below `folder`, build results excepted, as (path from the root, text), sorted.
 pub fn sources(folder: &str) -> Vec<(String, String)> {
@@ -70,6 +72,36 @@ fn files_are_short() {
     let long = all_sources().into_iter().filter(|(_, text)| text.lines().count() > LINES_MAX);
     let rule = format!("a file has at most {LINES_MAX} lines");
     assert_none(&rule, &long.map(|(name, _)| name).collect::<Vec<_>>());
+}
+
+/// The comments of `text` that are too long, by line. Tables, addresses and examples are not broken.
+fn long_comments(text: &str) -> Vec<usize> {
+    let (mut example, mut found) = (false, Vec::new());
+    for (number, line) in text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            // An example may go on in a file that is included.
+            example &= line.contains("include_str!");
+            continue;
+        };
+        let comment = comment.trim_start_matches(['/', '!']).trim_start();
+        if comment.starts_with("```") {
+            example = !example;
+        }
+        let is_whole = example || comment.starts_with('|') || comment.contains("https://");
+        if !is_whole && line.chars().count() > COMMENT_MAX {
+            found.push(number + 1);
+        }
+    }
+    found
+}
+
+#[test]
+fn comments_are_wrapped() {
+    let places = all_sources()
+        .into_iter()
+        .flat_map(|(name, text)| long_comments(&text).into_iter().map(move |line| format!("{name}:{line}")));
+    let rule = format!("a comment has at most {COMMENT_MAX} columns");
+    assert_none(&rule, &places.collect::<Vec<_>>());
 }
 
 #[test]

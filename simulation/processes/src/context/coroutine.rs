@@ -1,13 +1,15 @@
 //! Processes on coroutines: stacks of their own that take turns on the threads that run rounds.
 //!
-//! The code of a process is a `Send` future and may change threads between its await points. What is on a stack where code
-//! *blocks* is anything - an `Rc`, a lock's guard, a reference to a thread's local - so it may not. Therefore a coroutine never
-//! leaves the thread that made it: it is kept in an arena of that thread. A process has a coroutine while its future is
-//! polled; if that blocks, process and coroutine belong together, and the process to the thread (its *home*), until the
-//! future is pending or over. Then the coroutine is free for another process. So a process that never blocks needs no stack.
+//! The code of a process is a `Send` future and may change threads between its await points. What is on a
+//! stack where code *blocks* is anything - an `Rc`, a lock's guard, a reference to a thread's local - so it
+//! may not. Therefore a coroutine never leaves the thread that made it: it is kept in an arena of that
+//! thread. A process has a coroutine while its future is polled; if that blocks, process and coroutine belong
+//! together, and the process to the thread (its *home*), until the future is pending or over. Then the
+//! coroutine is free for another process. So a process that never blocks needs no stack.
 //!
-//! Invariants: an arena is touched by its thread only; a coroutine that has been suspended in code that blocks is run to its
-//! end before its thread ends; `CURRENT` is set only while code runs on the coroutine whose yielder it is.
+//! Invariants: an arena is touched by its thread only; a coroutine that has been suspended in code that
+//! blocks is run to its end before its thread ends; `CURRENT` is set only while code runs on the coroutine
+//! whose yielder it is.
 #![allow(unsafe_code)] // the yielder of a coroutine, for whatever code runs on it: see `wait_for_turn`
 
 use std::any::Any;
@@ -105,10 +107,11 @@ pub(super) fn restore(current: Current) {
 /// Suspends the coroutine that runs; unwinds where it is to end.
 pub(super) fn wait_for_turn() {
     let current = CURRENT.replace(Current::NONE);
-    // SAFETY: `CURRENT` is not null, as `block_on` has seen, and no code ran since. A coroutine sets it to its own yielder
-    // whenever it gets control, and it is null again whenever that coroutine does not have it: before each suspension, here,
-    // and when the code of the process returns, in `serve`. Simulations within the process put it aside. So this is the
-    // coroutine of that yielder, which lives as long as `serve` has not returned.
+    // SAFETY: `CURRENT` is not null, as `block_on` has seen, and no code ran since. A coroutine sets it to
+    // its own yielder whenever it gets control, and it is null again whenever that coroutine does not
+    // have it: before each suspension, here, and when the code of the process returns, in `serve`.
+    // Simulations within the process put it aside. So this is the coroutine of that yielder, which lives
+    // as long as `serve` has not returned.
     let word = unsafe { &*current.0 }.suspend(Said::Blocks);
     match word {
         Word::Go => CURRENT.set(current),
@@ -132,7 +135,8 @@ fn serve(yielder: &Yielder, mut word: Word) {
             Err(panic) if panic.is::<Ending>() => Ok(()),
             Err(panic) => Err(panic),
         };
-        // Here, as the next word may come for another process. A panic of somebody who has ended tells nothing new.
+        // Here, as the next word may come for another process. A panic of somebody who has ended tells
+        // nothing new.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         let said = Said::Over(over);
         word = yielder.suspend(said);

@@ -1,9 +1,10 @@
 //! Stacks of coroutines, as many as there are processes that block.
 //!
-//! Memory is reserved and becomes real page by page, as it is touched. The lowest page is a guard: code that outgrows the stack
-//! is ended by the system, and overwrites no other memory. A guard made with `mprotect` splits the mapping, and a program may
-//! have some 65,000 of them (`vm.max_map_count`): enough for 32,000 stacks. So guards are `MADV_GUARD_INSTALL` where the kernel
-//! has that (Linux 6.13): it marks pages without a mapping of their own.
+//! Memory is reserved and becomes real page by page, as it is touched. The lowest page is a guard: code that
+//! outgrows the stack is ended by the system, and overwrites no other memory. A guard made with `mprotect`
+//! splits the mapping, and a program may have some 65,000 of them (`vm.max_map_count`): enough for 32,000
+//! stacks. So guards are `MADV_GUARD_INSTALL` where the kernel has that (Linux 6.13): it marks pages without
+//! a mapping of their own.
 #![allow(unsafe_code)] // stacks come from `mmap` only
 
 use std::io::{Error, Result};
@@ -55,8 +56,8 @@ impl Drop for GuardedStack {
     }
 }
 
-// SAFETY: the memory from `limit` to `base` is this stack's own until it is dropped, more than the least size, with a guard at
-// its lower end; both are multiples of a page.
+// SAFETY: the memory from `limit` to `base` is this stack's own until it is dropped, more than the least
+// size, with a guard at its lower end; both are multiples of a page.
 unsafe impl Stack for GuardedStack {
     fn base(&self) -> StackPointer {
         self.start.saturating_add(GUARD + BYTES)

@@ -1,7 +1,7 @@
 //! Processes on threads of their own.
 //!
-//! Invariants: the desk is with one thread at a time; while the thread of a process has no turn, it waits for one; it ends
-//! before the process's code is gone.
+//! Invariants: the desk is with one thread at a time; while the thread of a process has no turn, it waits for
+//! one; it ends before the process's code is gone.
 
 use std::any::Any;
 use std::cell::RefCell;

@@ -1,7 +1,8 @@
-//! Activities: what a process begins and waits for later - sends, receives and computations with a number each.
+//! Activities: what a process begins and waits for later - sends, receives and computations with a number
+//! each.
 //!
-//! Invariant: the number of an activity belongs to the process that began it, which holds it until it has taken its result, or has
-//! cancelled or released it.
+//! Invariant: the number of an activity belongs to the process that began it, which holds it until it has
+//! taken its result, or has cancelled or released it.
 
 use paceline_kernel::Time;
 use paceline_network::Network;

@@ -28,7 +28,8 @@ impl<P> Answer<P> {
 }
 
 impl<P, N: Network> Core<P, N> {
-    /// Takes in what a process asks for. A process that ended meanwhile is not heard. Says which process was spawned, if one was.
+    /// Takes in what a process asks for. A process that ended meanwhile is not heard. Says which process was
+    /// spawned, if one was.
     pub fn request(&mut self, id: ProcessId, request: Request<P>) -> Option<ProcessId> {
         let Process { ended, host, moment, .. } = self.processes[id];
         self.because(moment);
@@ -100,7 +101,8 @@ impl<P, N: Network> Core<P, N> {
 
     fn sleep_until(&mut self, id: ProcessId, time: Time) {
         if time > self.now {
-            // Whoever wakes at a time that it names is at a whole tick, whatever part of one it carried until then.
+            // Whoever wakes at a time that it names is at a whole tick, whatever part of one it carried until
+            // then.
             self.processes[id].moment = Moment::at(self.now);
         }
         self.block(id, Blocked::Sleep, Some(time.saturating_sub(self.now)));
@@ -134,8 +136,9 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it earlier is moved on
-    /// then, so that one who waits again and again until the same time is entered once.
+    /// A process waits from now on, at most for the span `limit`. An entry of the calendar that wakes it
+    /// earlier is moved on then, so that one who waits again and again until the same time is entered
+    /// once.
     pub(super) fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
         let process = &mut self.processes[id];
         (process.blocked, process.granted) = (blocked, None);

@@ -1,7 +1,8 @@
 //! What is due when: wake-ups of processes, ends of computations.
 //!
-//! An entry is one number - the time, then what is due - so that it takes 16 bytes and one comparison. Invariant: at equal times
-//! processes come first, then hosts, each in the order of their numbers, whoever was entered first.
+//! An entry is one number - the time, then what is due - so that it takes 16 bytes and one comparison.
+//! Invariant: at equal times processes come first, then hosts, each in the order of their numbers, whoever
+//! was entered first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

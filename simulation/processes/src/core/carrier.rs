@@ -1,13 +1,15 @@
 //! Parcels that share the network: started in one order, and followed until they land.
 //!
-//! A transfer first waits for its latency, and acts on no other before that is over. So a parcel may be started later than it
-//! was sent, as long as that is before its latency is over, and nothing is changed: the carrier starts each one a *lead* after
-//! it was sent, with the latency counted from there. That gives it, where it is a part of a world of its own, half of the lead
-//! to hear of what is sent, and half to tell of what has landed before that happens. On a route with a latency below the lead the
-//! rest of the lead is waited for.
+//! A transfer first waits for its latency, and acts on no other before that is over. So a parcel may be
+//! started later than it was sent, as long as that is before its latency is over, and nothing is changed: the
+//! carrier starts each one a *lead* after it was sent, with the latency counted from there. That gives it,
+//! where it is a part of a world of its own, half of the lead to hear of what is sent, and half to tell of
+//! what has landed before that happens. On a route with a latency below the lead the rest of the lead is
+//! waited for.
 //!
-//! Invariants: parcels are started in the order of the times at which they were sent, then of their senders' identities, then of
-//! their numbers among those of a sender; every parcel lands once, when it arrives or fails.
+//! Invariants: parcels are started in the order of the times at which they were sent, then of their senders'
+//! identities, then of their numbers among those of a sender; every parcel lands once, when it arrives or
+//! fails.
 
 use paceline_kernel::Time;
 use paceline_network::{Ended, HostId, Network, TransferId};
@@ -173,8 +175,8 @@ impl<P> Start<P> {
     }
 }
 
-/// Advances a network as far as something happens in it up to the present: all that ends in the tick reached. It goes no further,
-/// so that what starts or is cancelled in this tick does so at its exact time.
+/// Advances a network as far as something happens in it up to the present: all that ends in the tick reached.
+/// It goes no further, so that what starts or is cancelled in this tick does so at its exact time.
 pub(super) fn advance<N: Network>(network: &mut N, now: Time) -> Vec<Ended> {
     let mut ended = Vec::new();
     while let Some(due) = network.next().filter(|next| Moment::of_secs(*next).at <= now) {
@@ -183,8 +185,8 @@ pub(super) fn advance<N: Network>(network: &mut N, now: Time) -> Vec<Ended> {
     ended
 }
 
-/// Advances a network, in which nothing is left to happen before this tick, to a moment in it, or as far as it is free of
-/// changes.
+/// Advances a network, in which nothing is left to happen before this tick, to a moment in it, or as far as
+/// it is free of changes.
 pub(super) fn bring<N: Network>(network: &mut N, moment: Moment) {
     let to = moment.as_secs();
     if to > network.now() && network.next().is_none_or(|next| next > to) {

@@ -1,14 +1,16 @@
 //! The processors of a host: all computations on it share its cores evenly, none is faster than one core.
 //!
-//! While nothing changes, each of `n` computations runs at `speed * min(1, cores / n)` flops a second. As all run equally
-//! fast, the order in which they end is the order of the work at which each ends, counted from when the host was made; a
-//! change of `n` changes only when that is reached. So a beginning or an end costs the logarithm of `n`.
+//! While nothing changes, each of `n` computations runs at `speed * min(1, cores / n)` flops a second. As all
+//! run equally fast, the order in which they end is the order of the work at which each ends, counted from
+//! when the host was made; a change of `n` changes only when that is reached. So a beginning or an end costs
+//! the logarithm of `n`.
 //!
-//! Beginnings and ends have exact moments, so that parts of a tick are neither lost nor given to others. Within a tick they may
-//! come in another order than that of their exact moments: then work is counted back at the present rate.
+//! Beginnings and ends have exact moments, so that parts of a tick are neither lost nor given to others.
+//! Within a tick they may come in another order than that of their exact moments: then work is counted back
+//! at the present rate.
 //!
-//! Invariants: `work` is what each computation would have had if it had been there from the start, up to `since`; the first
-//! of `tasks` ends first; equal ends are in the order of their beginnings.
+//! Invariants: `work` is what each computation would have had if it had been there from the start, up to
+//! `since`; the first of `tasks` ends first; equal ends are in the order of their beginnings.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +108,8 @@ impl<T> Cpu<T> {
         Some(self.since.after_secs(left / rate)).filter(|next| next.at < Time::MAX)
     }
 
-    /// Takes out the computation that ends first, if it ends up to `now`: whose it is, and when exactly it ended.
+    /// Takes out the computation that ends first, if it ends up to `now`: whose it is, and when exactly it
+    /// ended.
     pub(super) fn end(&mut self, now: Time) -> Option<(T, Moment)> {
         let end = self.next().filter(|end| end.at <= now)?;
         let ((first, _), whose) = self.tasks.pop_first()?;

@@ -1,7 +1,8 @@
 //! Which communication flows as which transfer.
 //!
-//! Transfers are numbered in the order of their starts, and most end soon: so the latest stand in a window by number, and the
-//! few that outlast many others in a map. Invariant: the window is at most some times as long as there are transfers.
+//! Transfers are numbered in the order of their starts, and most end soon: so the latest stand in a window by
+//! number, and the few that outlast many others in a map. Invariant: the window is at most some times as long
+//! as there are transfers.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -60,7 +60,8 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// The first computation on a host is over, if the entry is not out of date. The host is to be scheduled again after that.
+    /// The first computation on a host is over, if the entry is not out of date. The host is to be scheduled
+    /// again after that.
     pub(super) fn computed(&mut self, number: u32, stamp: u32) {
         let host = &mut self.hosts[number as usize];
         if host.stamp != stamp || host.cpu.is_idle() {

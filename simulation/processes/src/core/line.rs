@@ -1,7 +1,7 @@
 //! Things that wait for their times: by time, and at equal times by whose they are.
 //!
-//! Most come in the order in which they go, as what takes equally long does; they stand in a queue, the others in a heap beside
-//! it. Invariant: the queue is in order.
+//! Most come in the order in which they go, as what takes equally long does; they stand in a queue, the
+//! others in a heap beside it. Invariant: the queue is in order.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

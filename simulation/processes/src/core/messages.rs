@@ -1,9 +1,9 @@
-//! Mailboxes and communications: a message flows once it has a sender and a receiver; to a mailbox that stands at a host, at
-//! once.
+//! Mailboxes and communications: a message flows once it has a sender and a receiver; to a mailbox that
+//! stands at a host, at once.
 //!
-//! Invariants: a mailbox holds senders that wait for receivers, or receivers that wait for senders, never both; a
-//! communication is in a mailbox, or flows through the network, or is gone; one in a mailbox at a host has no sender yet, or has
-//! arrived.
+//! Invariants: a mailbox holds senders that wait for receivers, or receivers that wait for senders, never
+//! both; a communication is in a mailbox, or flows through the network, or is gone; one in a mailbox at a
+//! host has no sender yet, or has arrived.
 
 mod matching;
 
@@ -169,8 +169,8 @@ impl<P> Messages<P> {
         place
     }
 
-    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and which stand nowhere:
-    /// they are as good as new.
+    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and
+    /// which stand nowhere: they are as good as new.
     fn forget(&mut self) {
         let is_used = |(queue, name): (&Queue, &Mailbox)| {
             let is_plain = matches!(name, Mailbox::Number(_) | Mailbox::Name(_));
@@ -209,8 +209,8 @@ impl<P> Messages<P> {
         Some(self.queue(mailbox).host).filter(|host| *host != NOWHERE)
     }
 
-    /// Takes out all that waits at `host` for its other side, and belongs to no process: what has arrived, and what was begun and
-    /// left alone.
+    /// Takes out all that waits at `host` for its other side, and belongs to no process: what has arrived,
+    /// and what was begun and left alone.
     pub(super) fn clear(&mut self, host: u32) {
         let gone = |comm: &Comm<P>| match (comm.sender, comm.receiver) {
             (Side::Detached, Side::Absent) => comm.from == host,
@@ -310,7 +310,8 @@ impl<P> Messages<P> {
         places.filter(|(_, comm)| comm.as_ref().is_some_and(touches)).map(|(place, _)| place).collect()
     }
 
-    /// Mailboxes with messages that were not received, and their number; of those that have arrived, up to `last`.
+    /// Mailboxes with messages that were not received, and their number; of those that have arrived, up to
+    /// `last`.
     pub(super) fn unreceived(&self, last: Time) -> Vec<(Mailbox, usize)> {
         let waits = |place: &u32| {
             let comm = self.comms[*place as usize].as_ref();

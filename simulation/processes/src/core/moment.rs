@@ -1,14 +1,16 @@
 //! Exact points in time: a whole number of ticks, and what rounding to it left over.
 //!
-//! The core's clock counts ticks, and what happens in one tick is one instant. Most computations and transfers take no whole
-//! number of them. Each process therefore keeps, beside the tick in which it resumed, the part of a tick by which its exact time
-//! is later or earlier; its next computation, message or sleep counts from there. So rounding never adds up: a thousand
-//! computations of 4/3 ns end after 1333 ns. The part follows what a process waits for: who is given a lock, a message or the end
-//! of another process has the later of both exact times.
+//! The core's clock counts ticks, and what happens in one tick is one instant. Most computations and
+//! transfers take no whole number of them. Each process therefore keeps, beside the tick in which it resumed,
+//! the part of a tick by which its exact time is later or earlier; its next computation, message or sleep
+//! counts from there. So rounding never adds up: a thousand computations of 4/3 ns end after 1333 ns. The
+//! part follows what a process waits for: who is given a lock, a message or the end of another process has
+//! the later of both exact times.
 //!
-//! Invariants: the tick of a moment is the one nearest to it, a half belongs to the tick after it; no order of two instants
-//! depends on the part, only what they take. The part is computed from the exact times of one host's work and one world's
-//! messages in their order, so it is the same on any number of threads and federates.
+//! Invariants: the tick of a moment is the one nearest to it, a half belongs to the tick after it; no order
+//! of two instants depends on the part, only what they take. The part is computed from the exact times of one
+//! host's work and one world's messages in their order, so it is the same on any number of threads and
+//! federates.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,9 @@
 //! Things by number, most of which are over long before the last one begins.
 //!
-//! Numbers are given in order and never again; the memory of what is over is. Things stand in chunks of a few, each of which
-//! is there while one of its things is: so what is kept is at most as many times the things that are there as a chunk is long,
-//! and, for every number ever given, half a byte. Invariant: a chunk that is there holds something.
+//! Numbers are given in order and never again; the memory of what is over is. Things stand in chunks of a
+//! few, each of which is there while one of its things is: so what is kept is at most as many times the
+//! things that are there as a chunk is long, and, for every number ever given, half a byte. Invariant: a
+//! chunk that is there holds something.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Semaphores, mutexes, condition variables, barriers and message queues.
 //!
-//! They know no time and no process but by its id; what they return says which process resumes. Invariant: waiting processes are
-//! served in the order of coming, and waits at most once.
+//! They know no time and no process but by its id; what they return says which process resumes. Invariant:
+//! waiting processes are served in the order of coming, and waits at most once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -122,8 +122,8 @@ impl<P> Object<P> {
         }
     }
 
-    /// When that which was taken last was given, where it was the last that there was: a permit that is left over was there
-    /// before.
+    /// When that which was taken last was given, where it was the last that there was: a permit that is left
+    /// over was there before.
     pub(super) fn last_given(&self) -> Moment {
         match self.kind {
             Kind::Semaphore { permits: 1.., .. } => Moment::default(),

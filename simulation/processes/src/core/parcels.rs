@@ -1,15 +1,16 @@
 //! Messages to mailboxes at a host: they flow at once, before there is a receiver, and wait at that host.
 //!
-//! Such a message (a *parcel*) acts on nothing before it arrives, and what becomes of it there does not come back: its sender
-//! has done with it when it arrives. So the part of a world that it leaves and the part that it comes to need not know each
-//! other's present, and a world may be dealt to several cores, each with some of the hosts (a *part* of the world).
+//! Such a message (a *parcel*) acts on nothing before it arrives, and what becomes of it there does not come
+//! back: its sender has done with it when it arrives. So the part of a world that it leaves and the part that
+//! it comes to need not know each other's present, and a world may be dealt to several cores, each with some
+//! of the hosts (a *part* of the world).
 //!
-//! A parcel that shares the network with nobody comes when it is known to come when it is sent. The others are started, all in
-//! one order, by a [`Carrier`].
+//! A parcel that shares the network with nobody comes when it is known to come when it is sent. The others
+//! are started, all in one order, by a [`Carrier`].
 //!
-//! Invariants: parcels that arrive at the same instant come into mailboxes in the order of their senders' identities, then of
-//! their numbers among those of a sender, however the world is dealt; a sender hears of the arrival before the receiver does,
-//! both within the instant.
+//! Invariants: parcels that arrive at the same instant come into mailboxes in the order of their senders'
+//! identities, then of their numbers among those of a sender, however the world is dealt; a sender hears of
+//! the arrival before the receiver does, both within the instant.
 
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
@@ -113,15 +114,16 @@ impl<P> Parcels<P> {
 }
 
 impl<P, N: Network> Core<P, N> {
-    /// A mailbox stands at a host from now on: messages to it flow there as soon as they are sent, and wait there; only processes
-    /// on that host receive from it. A sender has done when its message arrives. What has arrived is lost when the host goes
-    /// off, and so is what comes while it is. (SimGrid: a mailbox with a permanent receiver.)
+    /// A mailbox stands at a host from now on: messages to it flow there as soon as they are sent, and wait
+    /// there; only processes on that host receive from it. A sender has done when its message arrives.
+    /// What has arrived is lost when the host goes off, and so is what comes while it is. (SimGrid: a
+    /// mailbox with a permanent receiver.)
     pub fn place(&mut self, mailbox: &Mailbox, host: HostId) {
         self.messages.place(mailbox, host.0);
     }
 
-    /// Makes this a part of a world, without processes yet: the hosts for which `here` is true. Numbers of processes begin at
-    /// `first`. What is sent to others is to be taken away
+    /// Makes this a part of a world, without processes yet: the hosts for which `here` is true. Numbers of
+    /// processes begin at `first`. What is sent to others is to be taken away
     /// ([`Core::take_leaving`]), and what processes ask for may act at once on nothing but their own host
     /// ([`Core::reached_out`]).
     pub fn part(&mut self, here: Vec<bool>, first: u32) {
@@ -144,7 +146,8 @@ impl<P, N: Network> Core<P, N> {
         self.parcels.coming.push(at, parcel.whose, parcel);
     }
 
-    /// The carrier says how a parcel that was sent here ended, at `at`, which is not over, and `rest` of a tick.
+    /// The carrier says how a parcel that was sent here ended, at `at`, which is not over, and `rest` of a
+    /// tick.
     pub fn expect_told(
         &mut self,
         (at, rest): (Time, f64),

@@ -1,8 +1,8 @@
 //! What a process in a part of a world may not do: act at once beyond its host.
 //!
-//! Hosts may be in different parts, which do not know each other's present; the result must not depend on how a world is divided.
-//! So the rule is the same whether the other host is in the same part or not. Beyond a host reach only messages to mailboxes
-//! that stand at one.
+//! Hosts may be in different parts, which do not know each other's present; the result must not depend on how
+//! a world is divided. So the rule is the same whether the other host is in the same part or not. Beyond a
+//! host reach only messages to mailboxes that stand at one.
 
 use std::fmt;
 
@@ -56,8 +56,8 @@ impl<P, N: Network> Core<P, N> {
         self.acted
     }
 
-    /// In a part of a world that has ended at `last`: mailboxes with messages that were not received, and their number. What was
-    /// not waited for until then, as nobody could notice it, has happened.
+    /// In a part of a world that has ended at `last`: mailboxes with messages that were not received, and
+    /// their number. What was not waited for until then, as nobody could notice it, has happened.
     pub fn unreceived_until(&mut self, last: Time) -> Vec<(Mailbox, usize)> {
         self.catch_up(last.saturating_add(Time::nanos(1)));
         self.messages.unreceived(last)

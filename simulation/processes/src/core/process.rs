@@ -1,6 +1,7 @@
 //! What the core knows of a process.
 //!
-//! Invariant: a process that has not ended either waits for one thing (`blocked`), or has an answer, or is running.
+//! Invariant: a process that has not ended either waits for one thing (`blocked`), or has an answer, or is
+//! running.
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -91,8 +92,8 @@ pub(super) enum Side {
     Holding(ProcessId, u32),
 }
 
-/// The processes of a core, by number. In a part of a world numbers begin elsewhere than at 0, so that no other part has the
-/// same. One that has ended stays until the instant is over, and is forgotten then.
+/// The processes of a core, by number. In a part of a world numbers begin elsewhere than at 0, so that no
+/// other part has the same. One that has ended stays until the instant is over, and is forgotten then.
 #[derive(Clone, Debug)]
 pub(super) struct Processes<P> {
     first: u32,
@@ -101,8 +102,8 @@ pub(super) struct Processes<P> {
     there: Numbered<Process<P>>,
     /// Those that have ended in this instant.
     over: Vec<ProcessId>,
-    /// In a part of a world: the host of every process that there has been, as nobody there may act on one of another host, be
-    /// it over or not.
+    /// In a part of a world: the host of every process that there has been, as nobody there may act on one
+    /// of another host, be it over or not.
     hosts: Option<Vec<u32>>,
 }
 
@@ -201,7 +202,8 @@ pub(super) struct Process<P> {
     pub(super) blocked: Blocked,
     /// Until when it waits at most.
     pub(super) limit: Time,
-    /// When the calendar wakes it: not after `limit` while it waits. Entries for another time are out of date.
+    /// When the calendar wakes it: not after `limit` while it waits. Entries for another time are out of
+    /// date.
     pub(super) entered: Time,
     pub(super) answer: Option<Answer<P>>,
     /// The object of which its latest answer gives it something.

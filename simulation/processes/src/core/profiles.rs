@@ -1,7 +1,7 @@
 //! What the profiles of a platform's hosts do: speeds that change, hosts that go and come back.
 //!
-//! Invariants: at one time, changes come after computations that are over then, in the order of hosts, the speed of one before
-//! its state; the next change of every profile is in `due`, if the profile has one.
+//! Invariants: at one time, changes come after computations that are over then, in the order of hosts, the
+//! speed of one before its state; the next change of every profile is in `due`, if the profile has one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,8 +38,8 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// Those of the hosts of a platform. A speed profile gives the share that is there of the speed of the performance state that
-    /// the platform says; a state profile switches the host on and off.
+    /// Those of the hosts of a platform. A speed profile gives the share that is there of the speed of the
+    /// performance state that the platform says; a state profile switches the host on and off.
     pub fn of(platform: &Platform) -> Self {
         let mut profiles = Self::default();
         for (number, host) in (0..).zip(platform.hosts()) {
@@ -117,8 +117,8 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// Whether a change of a host to come can let somebody go on: a profile that starts again for ever does not keep a run from
-    /// ending in a deadlock.
+    /// Whether a change of a host to come can let somebody go on: a profile that starts again for ever does
+    /// not keep a run from ending in a deadlock.
     pub(super) fn profiles_matter(&self) -> bool {
         self.profiles.any(|followed, value| {
             let (place, positive) = (followed.host as usize, value > 0.0);

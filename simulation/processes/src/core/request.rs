@@ -1,7 +1,7 @@
 //! The requests of processes to the core, and its answers.
 //!
-//! Invariants: a process has at most one request open that it waits for; requests of one process are answered in the order in
-//! which it made them.
+//! Invariants: a process has at most one request open that it waits for; requests of one process are answered
+//! in the order in which it made them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,15 +27,17 @@ pub enum Mailbox {
     Number(u64),
     /// By name, as in SimGrid.
     Name(Arc<str>),
-    /// By receiver, sender and tag, numbers on which the processes agree. Who receives may leave sender and tag open
-    /// ([`Mailbox::ANY`]): it gets the message that was sent first among those that fit, and a message goes to the receiver that came
-    /// first among those that it fits, as MPI matches messages.
+    /// By receiver, sender and tag, numbers on which the processes agree. Who receives may leave sender and
+    /// tag open ([`Mailbox::ANY`]): it gets the message that was sent first among those that fit, and a
+    /// message goes to the receiver that came first among those that it fits, as MPI matches messages.
     Matched {
-        /// The number of the one that receives, among those that match by sender and tag (a rank, for MPI); never open.
+        /// The number of the one that receives, among those that match by sender and tag (a rank, for MPI);
+        /// never open.
         to: u32,
         /// The number of the one that sends; `Mailbox::ANY` in a receive that takes from anybody.
         from: u32,
-        /// The tag of the message; `Mailbox::ANY` in a receive that takes any tag that is not of a collective action.
+        /// The tag of the message; `Mailbox::ANY` in a receive that takes any tag that is not of a
+        /// collective action.
         tag: u32,
     },
 }
@@ -96,8 +98,8 @@ impl fmt::Display for Mailbox {
     }
 }
 
-/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made by that one. It is
-/// there from its first use, and takes no memory while it is as it was made.
+/// An object that processes share - a semaphore, a mutex, ... - by who made it and its number among all made
+/// by that one. It is there from its first use, and takes no memory while it is as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// The process that made it.
@@ -125,9 +127,10 @@ pub enum ObjectKind {
 
 /// What a process asks for. `P` is what messages carry.
 ///
-/// A `limit` is the longest span of simulated time that the process waits; then the answer is [`RequestError::TimedOut`], and `None` waits
-/// without end. Sizes are bytes on the network, finite and not negative. An activity has a number that its process gives it, and
-/// that no other activity held by that process has.
+/// A `limit` is the longest span of simulated time that the process waits; then the answer is
+/// [`RequestError::TimedOut`], and `None` waits without end. Sizes are bytes on the network, finite and not
+/// negative. An activity has a number that its process gives it, and that no other activity held by that
+/// process has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request<P> {
     /// To resume in the next round of the same instant.
@@ -232,8 +235,8 @@ pub enum Request<P> {
     Suspend(ProcessId),
     /// To resume a suspended process.
     Resume(ProcessId),
-    /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on does not count
-    /// either.
+    /// Not to count any more: a run ends when all processes but such have ended. Whom it spawns from then on
+    /// does not count either.
     Daemonize,
     /// To be started again, from the beginning, when its host comes back.
     RestartWithHost,
@@ -292,7 +295,8 @@ pub enum Answer<P> {
     Message(P),
     /// The process that was spawned.
     Process(ProcessId),
-    /// Whether it is so: an activity is over; a permit was taken; this process is the last that came to a barrier.
+    /// Whether it is so: an activity is over; a permit was taken; this process is the last that came to a
+    /// barrier.
     Truth(bool),
     /// The activity at this place of the list is over, with this result.
     Which(usize, Box<Answer<P>>),
@@ -323,7 +327,8 @@ pub enum RequestError {
     /// The mailbox stands at another host, where alone one receives from it.
     #[error("the mailbox is at another host")]
     Elsewhere,
-    /// There is no process, object or activity of this number; an activity belongs to the process that began it.
+    /// There is no process, object or activity of this number; an activity belongs to the process that began
+    /// it.
     #[error("there is no such process, object or activity here")]
     Unknown,
 }

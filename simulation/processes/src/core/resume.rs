@@ -1,6 +1,7 @@
 //! How processes hear of what they waited for.
 //!
-//! Invariant: a process that gets an answer waits for it, or holds it; it resumes in the next round, unless it is suspended.
+//! Invariant: a process that gets an answer waits for it, or holds it; it resumes in the next round, unless
+//! it is suspended.
 
 use paceline_kernel::{Digest, Time};
 use paceline_network::Network;

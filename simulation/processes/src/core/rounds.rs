@@ -1,10 +1,11 @@
 //! Whether a round runs on many threads: only where that pays.
 //!
-//! A threshold of processes a round decides: a fixed one, or one that is moved after every five rounds (SimGrid report, section
-//! 5). What decides is time, not number: [`Rounds::Auto`] compares what a round of about this size has taken on one thread and
-//! on many. Nothing of the result depends on it.
+//! A threshold of processes a round decides: a fixed one, or one that is moved after every five rounds
+//! (SimGrid report, section 5). What decides is time, not number: [`Rounds::Auto`] compares what a round of
+//! about this size has taken on one thread and on many. Nothing of the result depends on it.
 //!
-//! Invariants: a round of one process runs on one thread; no clock is read here: the front end reports how long a round took.
+//! Invariants: a round of one process runs on one thread; no clock is read here: the front end reports how
+//! long a round took.
 
 /// When a round runs on many threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub struct RoundCounts {
     pub largest: u64,
 }
 
-/// Sizes of rounds are told apart by powers of two, and rounds of a size by what their first process is told: who got a message
-/// has something else to do than who has slept.
+/// Sizes of rounds are told apart by powers of two, and rounds of a size by what their first process is told:
+/// who got a message has something else to do than who has slept.
 const SIZES: usize = 33;
 /// Kinds of what a process is told ([`Core::kind`](super::Core::kind)).
 pub const KINDS: usize = 4;
@@ -45,7 +46,8 @@ const TIMED: u32 = 64;
 const LARGE: usize = 32;
 /// What a round must take on one thread before it is tried on many.
 const WORTH_NS: f64 = 8_000.0;
-/// What a round must take, by what processes take in rounds of other sizes, to run on many threads the first time.
+/// What a round must take, by what processes take in rounds of other sizes, to run on many threads the first
+/// time.
 const PLAIN_NS: f64 = 100_000.0;
 /// The weight of the latest measurement.
 const LATEST: f64 = 0.25;
@@ -114,7 +116,8 @@ impl Decider {
         &mut self.classes[size.ilog2() as usize * KINDS + kind]
     }
 
-    /// How a round of `size` processes, at least one, is to run, where the first is told something of this `kind`.
+    /// How a round of `size` processes, at least one, is to run, where the first is told something of this
+    /// `kind`.
     pub fn decide(&mut self, size: usize, kind: usize) -> How {
         let threshold = self.threshold;
         let many = size > 1;
@@ -203,8 +206,8 @@ impl Class {
 mod test {
     use super::*;
 
-    /// Plays rounds of these sizes, in which a process takes `each_ns`, on two threads that cost `cost_ns` a round. Gives the
-    /// time that all took, and what they would take on one thread.
+    /// Plays rounds of these sizes, in which a process takes `each_ns`, on two threads that cost `cost_ns` a
+    /// round. Gives the time that all took, and what they would take on one thread.
     fn played(rounds: Rounds, sizes: impl Iterator<Item = usize>, each_ns: f64, cost_ns: f64) -> (f64, f64) {
         let (mut decider, mut took, mut alone) = (Decider::new(rounds), 0.0, 0.0);
         for size in sizes {

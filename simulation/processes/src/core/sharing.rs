@@ -1,7 +1,8 @@
 //! What becomes of requests for shared objects, and of what was given to a process that does not take it.
 //!
-//! Invariants: time limits are for the notice of a condition, not for the lock after it; a permit, a lock or an item that was
-//! given to a process that ended, or dropped its request, before it heard of it goes to whoever is next.
+//! Invariants: time limits are for the notice of a condition, not for the lock after it; a permit, a lock or
+//! an item that was given to a process that ended, or dropped its request, before it heard of it goes to
+//! whoever is next.
 
 use paceline_kernel::Time;
 use paceline_network::Network;

@@ -1,9 +1,10 @@
 //! Processes that stand still, and their computations with them.
 //!
-//! A suspended process does not run, and none of its computations proceeds, however it was begun and whether or not the process
-//! waits for it: the work of a suspended process takes longer by the time of the suspension. Everything else goes on: time limits
-//! and sleeps end, messages arrive, locks are given to it; it hears of that when it resumes. A computation that was let go is its
-//! process's no longer. (SimGrid 3.32: the same, but that messages of suspended actors stand still, too.)
+//! A suspended process does not run, and none of its computations proceeds, however it was begun and whether
+//! or not the process waits for it: the work of a suspended process takes longer by the time of the
+//! suspension. Everything else goes on: time limits and sleeps end, messages arrive, locks are given to it;
+//! it hears of that when it resumes. A computation that was let go is its process's no longer. (SimGrid 3.32:
+//! the same, but that messages of suspended actors stand still, too.)
 //!
 //! Invariant: a computation of a process is paused just while the process is suspended.
 
@@ -28,7 +29,8 @@ impl<P> Process<P> {
 }
 
 impl<P, N: Network> Core<P, N> {
-    /// Begins a computation of a process, which is informed of its end as `side` says; not before it resumes if it is suspended.
+    /// Begins a computation of a process, which is informed of its end as `side` says; not before it resumes
+    /// if it is suspended.
     pub(super) fn compute(&mut self, id: ProcessId, flops: f64, side: Side) -> Going {
         let Process { host, suspended, .. } = self.processes[id];
         if suspended {

@@ -1,4 +1,5 @@
-//! What is over is forgotten: after many short processes with all that they use, a core keeps no more than of a few.
+//! What is over is forgotten: after many short processes with all that they use, a core keeps no more than of
+//! a few.
 
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use paceline_network::{Constant, HostId};
 
 use super::*;
 
-/// One process after the other is spawned by the first; each does `acts` in its first turn, is answered, and ends or is killed.
+/// One process after the other is spawned by the first; each does `acts` in its first turn, is answered, and
+/// ends or is killed.
 fn shorts(count: u64, acts: impl Fn(&mut Core<u64, Constant>, ProcessId, u64)) -> Core<u64, Constant> {
     let mut core: Core<u64, _> = Core::new(Constant::new(0.0), &[(1e9, 1); 2]);
     let boss = core.spawn(HostId(0), "boss".into());

@@ -1,9 +1,12 @@
-//! Rounds with tasks that block on coroutines: each of them resumes on its home, the thread that has its coroutine.
+//! Rounds with tasks that block on coroutines: each of them resumes on its home, the thread that has its
+//! coroutine.
 //!
-//! Each thread has a list. The coordinating thread fills the lists, and every thread does its own and no other. What came of
-//! the tasks is put together in the order of the round, so that the core is asked in the same order as ever.
+//! Each thread has a list. The coordinating thread fills the lists, and every thread does its own and no
+//! other. What came of the tasks is put together in the order of the round, so that the core is asked in the
+//! same order as ever.
 //!
-//! Invariants: a list is filled whole and done whole under its lock; `left` counts lists before the first of them is filled.
+//! Invariants: a list is filled whole and done whole under its lock; `left` counts lists before the first of
+//! them is filled.
 
 use std::sync::MutexGuard;
 
@@ -65,8 +68,8 @@ impl<P: Send + 'static> Shared<P> {
 }
 
 impl<P: Send + 'static> Crew<P> {
-    /// Resumes all tasks; `turns` gets the result of each, in their order, in which the tasks are returned. Tasks
-    /// without a home run on many threads if they are to be `spread`, otherwise on this one.
+    /// Resumes all tasks; `turns` gets the result of each, in their order, in which the tasks are returned.
+    /// Tasks without a home run on many threads if they are to be `spread`, otherwise on this one.
     pub(crate) fn run_at_home(
         &self,
         now: Time,

@@ -1,10 +1,11 @@
 //! When a logical process acts: once in an instant, when all that comes in it is there.
 //!
-//! What is sent to a logical process for an instant is in the engine's queue before the instant begins. So whatever happens first in
-//! an instant has it send itself an [`Event::Act`], which the engine puts after all else of the instant.
+//! What is sent to a logical process for an instant is in the engine's queue before the instant begins. So
+//! whatever happens first in an instant has it send itself an [`Event::Act`], which the engine puts after all
+//! else of the instant.
 //!
-//! Invariants: at most one [`Event::Act`] is open for an instant; a wake-up is open for the time of what is due next, or an
-//! earlier one.
+//! Invariants: at most one [`Event::Act`] is open for an instant; a wake-up is open for the time of what is
+//! due next, or an earlier one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -36,7 +37,8 @@ pub(super) trait Acts {
     /// Something comes at `now`.
     fn take_in(&mut self, item: Item<Self::Payload>, now: Time);
 
-    /// All that is due at this instant is there. Returns the time at which something is due next, if the world has not ended.
+    /// All that is due at this instant is there. Returns the time at which something is due next, if the
+    /// world has not ended.
     fn act(&mut self, world: &World, cx: &mut Context<'_, Federates<'_>>) -> Option<Time>;
 }
 

@@ -1,12 +1,13 @@
 //! When a world that is divided among federates ends.
 //!
-//! A federate *lives* while it has a process that is not a daemon. A process that ended with its host and restarts with it counts,
-//! unless it is a daemon. Once a federate does not live, it never lives again: only daemons and messages are left in it, and a
-//! process that a daemon spawns is a daemon. So the world ends at the latest time at which a federate ceased to live, which is known
-//! when the last one has. If a process fails no later than that, the world ends at the earliest failure.
+//! A federate *lives* while it has a process that is not a daemon. A process that ended with its host and
+//! restarts with it counts, unless it is a daemon. Once a federate does not live, it never lives again: only
+//! daemons and messages are left in it, and a process that a daemon spawns is a daemon. So the world ends at
+//! the latest time at which a federate ceased to live, which is known when the last one has. If a process
+//! fails no later than that, the world ends at the earliest failure.
 //!
-//! Invariant: a federate skips only instants after the end: [`Ending::is_past`] is true only for times later than the earliest known
-//! failure, or later than the end once that is known.
+//! Invariant: a federate skips only instants after the end: [`Ending::is_past`] is true only for times later
+//! than the earliest known failure, or later than the end once that is known.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! The run of a federate, which works on whatever thread of the engine has it, or on a thread of its own.
 //!
-//! Coroutines that block stay on their thread ([`ContextKind::Coroutine`](crate::ContextKind)), and the engine's threads take
-//! federates from each other: so a federate with such processes has a thread, which its run is handed to and back in every
-//! instant. Invariant: the run is here, but while that thread works.
+//! Coroutines that block stay on their thread ([`ContextKind::Coroutine`](crate::ContextKind)), and the
+//! engine's threads take federates from each other: so a federate with such processes has a thread, which its
+//! run is handed to and back in every instant. Invariant: the run is here, but while that thread works.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::mpsc::{Receiver, Sender, channel};

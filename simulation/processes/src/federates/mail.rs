@@ -1,7 +1,7 @@
 //! What federates and the carrier send each other through the engine.
 //!
-//! The engine's events can be copied, for protocols that take events back; here none is. Invariant: what an event holds is taken
-//! out once.
+//! The engine's events can be copied, for protocols that take events back; here none is. Invariant: what an
+//! event holds is taken out once.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -21,7 +21,8 @@ pub(super) enum Item<P> {
     Parcel(Parcel<P>),
     /// A parcel is to be carried.
     Start(Start<P>),
-    /// A sender is informed of an arrival; `rest` is by how much that was later or earlier than its tick, in ticks.
+    /// A sender is informed of an arrival; `rest` is by how much that was later or earlier than its tick, in
+    /// ticks.
     Told { rest: f64, whose: Whose, place: u32, failure: Option<RequestError> },
 }
 

@@ -1,6 +1,7 @@
 //! One federate as a logical process of the engine.
 //!
-//! Invariant: since it does not live, it knows where it had come to after every instant that may be the last of the world.
+//! Invariant: since it does not live, it knows where it had come to after every instant that may be the last
+//! of the world.
 
 use std::sync::Arc;
 

@@ -6,8 +6,9 @@ use super::Simulation;
 use crate::core::Profiles;
 
 impl<'p, P: Send + 'static> Simulation<P, Flows<'p>> {
-    /// A platform at time 0: its hosts, and its links, which messages share. Hosts and links follow their profiles: speeds
-    /// change, and a process on a host that goes off ends as with [`Process::switch_off`](crate::Process::switch_off).
+    /// A platform at time 0: its hosts, and its links, which messages share. Hosts and links follow their
+    /// profiles: speeds change, and a process on a host that goes off ends as with
+    /// [`Process::switch_off`](crate::Process::switch_off).
     ///
     /// ```
     /// use paceline_processes::{Process, Simulation};
@@ -34,7 +35,8 @@ impl<'p, P: Send + 'static> Simulation<P, Flows<'p>> {
 }
 
 impl<P: Send + 'static, N: Network> Simulation<P, N> {
-    /// The hosts of a platform at time 0, as with [`Simulation::on_platform`], with another network between them.
+    /// The hosts of a platform at time 0, as with [`Simulation::on_platform`], with another network between
+    /// them.
     pub fn with_hosts_of(platform: &Platform, network: N) -> Self {
         let hosts: Vec<(f64, u32)> =
             platform.hosts().iter().map(|host| (host.speeds[host.state], host.cores)).collect();

@@ -1,7 +1,7 @@
 //! The run: round after round, until all processes have ended, or up to the horizon.
 //!
-//! Invariants: the core answers the requests of a round in the order of the round, wherever the code of its processes ran; a process
-//! that has ended has no task.
+//! Invariants: the core answers the requests of a round in the order of the round, wherever the code of its
+//! processes ran; a process that has ended has no task.
 
 use std::any::Any;
 use std::collections::BTreeMap;

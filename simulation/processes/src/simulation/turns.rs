@@ -1,5 +1,5 @@
-//! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines resume, and end, on
-//! the threads on which they block.
+//! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines
+//! resume, and end, on the threads on which they block.
 
 use crate::core::ProcessId;
 use paceline_network::Network;
@@ -51,7 +51,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         tasks.any(|task| task.home() > anywhere)
     }
 
-    /// Resumes all processes of a round, those with a home there; the others on many threads if they are to be `spread`.
+    /// Resumes all processes of a round, those with a home there; the others on many threads if they are to
+    /// be `spread`.
     pub(super) fn run_at_home(
         &mut self,
         crew: &Crew<P>,

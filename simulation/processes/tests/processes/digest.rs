@@ -1,5 +1,5 @@
-//! One digest: random programs of processes give the same one on any number of threads, with every way to coordinate and to
-//! wait, and another when anything of what happens is another.
+//! One digest: random programs of processes give the same one on any number of threads, with every way to
+//! coordinate and to wait, and another when anything of what happens is another.
 
 use std::hint::black_box;
 use std::rc::Rc;

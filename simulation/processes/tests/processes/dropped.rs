@@ -1,5 +1,6 @@
-//! What the other side sees of whatever is completed by being dropped: a message that nobody received was not sent, and one that
-//! nobody sent was not received. Only who detaches an activity says that it is to proceed without him.
+//! What the other side sees of whatever is completed by being dropped: a message that nobody received was not
+//! sent, and one that nobody sent was not received. Only who detaches an activity says that it is to proceed
+//! without him.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! Rounding to ticks does not add up: a series of steps ends when the sum of their exact times is over, whatever the steps are
-//! and whichever process does them. The numbers are hand calculations; SimGrid 3.32 says 0.000001333333 s for a thousand
-//! execute(4) at 3 Gf, and 0.000333333 s for 1e6 execute(1).
+//! Rounding to ticks does not add up: a series of steps ends when the sum of their exact times is over,
+//! whatever the steps are and whichever process does them. The numbers are hand calculations; SimGrid 3.32
+//! says 0.000001333333 s for a thousand execute(4) at 3 Gf, and 0.000333333 s for 1e6 execute(1).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

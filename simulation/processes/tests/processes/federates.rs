@@ -22,8 +22,8 @@ fn mailbox(number: u32) -> u64 {
     u64::from(number)
 }
 
-/// A process that does what it draws: sends to anybody in every way, receives in every way, computes, has children and daemons,
-/// is stopped and goes on, switches its host off.
+/// A process that does what it draws: sends to anybody in every way, receives in every way, computes, has
+/// children and daemons, is stopped and goes on, switches its host off.
 async fn wild(cx: Process<u64>, number: u32, others: u32, steps: u32, ends: bool, blocks: bool) {
     let mut early = Vec::new();
     for step in 0..steps {
@@ -129,7 +129,8 @@ fn uneasy_cluster() -> Platform {
     read("uneasy.xml", text, &mut |_| Err("there are no other files".into())).expect("it is well-formed")
 }
 
-/// A world on that cluster, with processes that start again with their host, and messages to hosts that are off.
+/// A world on that cluster, with processes that start again with their host, and messages to hosts that are
+/// off.
 fn uneasy<N: Network>(platform: &Platform, network: N, seed: u64) -> Simulation<u64, N> {
     let mut rng = Rng::new(seed, 2);
     let mut simulation =

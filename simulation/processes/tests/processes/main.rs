@@ -1,5 +1,5 @@
-//! What each thing that a process can do means: when who goes on, and with what. An assertion that fails within a process ends
-//! the run, which the test then does not survive.
+//! What each thing that a process can do means: when who goes on, and with what. An assertion that fails
+//! within a process ends the run, which the test then does not survive.
 
 mod digest;
 mod dropped;

@@ -1,10 +1,12 @@
-//! Times are whole nanoseconds, and roundings do not add up: a series of short transfers ends at the nanosecond nearest to its sum.
+//! Times are whole nanoseconds, and roundings do not add up: a series of short transfers ends at the
+//! nanosecond nearest to its sum.
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, read};
 use paceline_processes::{Activity, Process, Report, Simulation};
 
-/// Pairs of hosts with links of 3 GB/s, the second with a latency of 1.3 ns; without routes that share links both ways.
+/// Pairs of hosts with links of 3 GB/s, the second with a latency of 1.3 ns; without routes that share links
+/// both ways.
 fn pairs() -> Platform {
     let text = r#"<platform version="4.1"><zone id="z" routing="Full">
         <host id="a" speed="3Gf"/> <host id="b" speed="3Gf"/> <host id="c" speed="3Gf"/> <host id="d" speed="3Gf"/>

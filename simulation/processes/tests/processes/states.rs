@@ -1,15 +1,17 @@
-//! What becomes of a process that is suspended, killed, or loses its host, in every state that it can be in: a table of states by
-//! interruptions, with the right log in each cell.
+//! What becomes of a process that is suspended, killed, or loses its host, in every state that it can be in:
+//! a table of states by interruptions, with the right log in each cell.
 //!
-//! The victim (`v`) is on host 1, a peer (`p`) on host 2, each with 4 cores of 1 Gf; a message takes 1 s. They begin at 0, and the
-//! interruption comes at 2 s: the victim is suspended until 4 s or until 14 s; killed; suspended and killed at 4 s; its host goes; its
-//! host goes and comes back at 3 s, and the victim begins again. The logs say who heard of what at which second.
+//! The victim (`v`) is on host 1, a peer (`p`) on host 2, each with 4 cores of 1 Gf; a message takes 1 s.
+//! They begin at 0, and the interruption comes at 2 s: the victim is suspended until 4 s or until 14 s;
+//! killed; suspended and killed at 4 s; its host goes; its host goes and comes back at 3 s, and the victim
+//! begins again. The logs say who heard of what at which second.
 //!
-//! Where they come from: SimGrid 3.32 (S4U, one program a row) says the same of sleeps, computations however begun, time limits,
-//! sends, receives, semaphores and ends. It differs in three things, which are reasoned here: messages of a suspended process stand
-//! still there and proceed here; a process that is killed at a barrier still counts there, and leaves it here; a mutex of a process
-//! that is killed stays locked there, and is released here. A message that was sent detached and waits for a receiver survives its
-//! host there, and goes with it here.
+//! Where they come from: SimGrid 3.32 (S4U, one program a row) says the same of sleeps, computations however
+//! begun, time limits, sends, receives, semaphores and ends. It differs in three things, which are reasoned
+//! here: messages of a suspended process stand still there and proceed here; a process that is killed at a
+//! barrier still counts there, and leaves it here; a mutex of a process that is killed stays locked there,
+//! and is released here. A message that was sent detached and waits for a receiver survives its host there,
+//! and goes with it here.
 
 mod tables;
 
@@ -117,7 +119,8 @@ async fn befall(cx: Process<u32>, victim: ProcessId, fate: Fate) {
     }
 }
 
-/// The log of a state under a fate. The interruption may come from a process with a lower or with a higher number than the victim's.
+/// The log of a state under a fate. The interruption may come from a process with a lower or with a higher
+/// number than the victim's.
 fn log(state: &State, fate: Fate, early: bool, threads: usize) -> String {
     let world = World::default();
     let mut simulation: Simulation<u32, Constant> =
@@ -226,7 +229,8 @@ fn who_was_suspended_stays_so_until_it_is_resumed_however_often_and_whatever_els
         cx.suspend(worker);
         cx.resume(worker);
     });
-    // One core: 2 Gf each of two in 4 s of work, of which 1 to 3 and 4.5 to 5.5 are suspended; then 2 Gf more of one.
+    // One core: 2 Gf each of two in 4 s of work, of which 1 to 3 and 4.5 to 5.5 are suspended; then 2 Gf more
+    // of one.
     simulation.run().unwrap();
     let log: Vec<String> = world.log.lock().unwrap().drain(..).map(|(_, line)| line).collect();
     assert_eq!(log, ["v 2@7", "v 4@9", "v again@10", "b 1@14"]);

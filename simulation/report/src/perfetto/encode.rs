@@ -1,8 +1,9 @@
 //! Entries as bytes.
 //!
-//! There are five packets for a slice, and a run may have a million slices while its threads wait for each to be written.
-//! So they are not made as messages of [`packet`](super::packet) first, but written field by field, with the same numbers:
-//! none is longer than 127 bytes, so that its length is a single byte, put in afterwards.
+//! There are five packets for a slice, and a run may have a million slices while its threads wait for each to
+//! be written. So they are not made as messages of [`packet`](super::packet) first, but written field by
+//! field, with the same numbers: none is longer than 127 bytes, so that its length is a single byte, put in
+//! afterwards.
 
 use paceline_kernel::Time;
 use prost::encoding::{self, WireType};

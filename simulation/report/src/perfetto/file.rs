@@ -1,6 +1,7 @@
 //! A trace that one thread writes: packets go to the file as they come.
 //!
-//! Invariants: all packets are of one sequence; after a failure nothing is written, and [`PacketFile::finish`] returns the first.
+//! Invariants: all packets are of one sequence; after a failure nothing is written, and
+//! [`PacketFile::finish`] returns the first.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! Which tracks a trace has, and what they and their slices are called.
 //!
-//! The run is a process; every worker is a thread of it; every federate has a track for slices and one for its local
-//! virtual time (LVT). Numbers of tracks follow from those of workers and federates, so that whoever writes events needs to
-//! know nothing else.
+//! The run is a process; every worker is a thread of it; every federate has a track for slices and one for
+//! its local virtual time (LVT). Numbers of tracks follow from those of workers and federates, so that
+//! whoever writes events needs to know nothing else.
 
 use super::Activity;
 use super::packet::{

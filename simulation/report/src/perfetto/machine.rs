@@ -1,8 +1,9 @@
-//! A simulated machine as a Perfetto trace: a process per host with a track per PCPU, on which slices say whose VCPU ran, and
-//! a process with two tracks per domain: its local virtual time as a counter, and its messages with arrows between domains.
+//! A simulated machine as a Perfetto trace: a process per host with a track per PCPU, on which slices say
+//! whose VCPU ran, and a process with two tracks per domain: its local virtual time as a counter, and its
+//! messages with arrows between domains.
 //!
-//! Entries are written as they come, so memory stays bounded; a slice or a message is written when it is over, and readers sort
-//! by time. Times are those of the machine.
+//! Entries are written as they come, so memory stays bounded; a slice or a message is written when it is
+//! over, and readers sort by time. Times are those of the machine.
 //!
 //! Invariant: slices of one PCPU do not overlap if those given do not.
 
@@ -61,8 +62,8 @@ pub struct MachineTrace {
 }
 
 impl MachineTrace {
-    /// Makes the file, in place of one that may be there, for a machine of `hosts` on which the domains called `domains` run,
-    /// the privileged ones included.
+    /// Makes the file, in place of one that may be there, for a machine of `hosts` on which the domains
+    /// called `domains` run, the privileged ones included.
     pub fn create(path: &Path, hosts: &[TraceHost], domains: &[String]) -> Result<Self, TraceError> {
         let pcpus = hosts.iter().map(|host| u64::from(host.pcpus)).sum();
         let file = PacketFile::create(path)?;

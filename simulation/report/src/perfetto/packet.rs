@@ -1,9 +1,10 @@
 //! The few messages of Perfetto's trace format that a trace of ours consists of.
 //!
-//! Names and numbers are those of `protos/perfetto/trace/` in Perfetto's sources: `trace.proto`, `trace_packet.proto`,
-//! `interned_data/interned_data.proto`, and in `track_event/` `track_event.proto`, `track_descriptor.proto`,
-//! `process_descriptor.proto`, `thread_descriptor.proto`, `counter_descriptor.proto` and `debug_annotation.proto`. Fields
-//! not listed here are not written; a reader skips those it does not know.
+//! Names and numbers are those of `protos/perfetto/trace/` in Perfetto's sources: `trace.proto`,
+//! `trace_packet.proto`, `interned_data/interned_data.proto`, and in `track_event/` `track_event.proto`,
+//! `track_descriptor.proto`, `process_descriptor.proto`, `thread_descriptor.proto`,
+//! `counter_descriptor.proto` and `debug_annotation.proto`. Fields not listed here are not written; a reader
+//! skips those it does not know.
 
 #![expect(missing_docs, reason = "messages and fields are documented where Perfetto defines them")]
 

@@ -1,10 +1,10 @@
 //! A run of processes as a Perfetto trace: its rounds in real time, and its processes in simulated time.
 //!
-//! Two groups of tracks share one axis, which is real time for the one and simulated time for the other: "rounds" has a track with a
-//! slice for the code of each round, on one thread or on many, and one for the answers of the core after it; "processes" has a
-//! track for each of the first [`TRACED`] processes, with an instant for each time it goes on and a slice for what it waits for
-//! between two of them. A round is annotated with its number, its size and its simulated time, each instant with the number
-//! of its round.
+//! Two groups of tracks share one axis, which is real time for the one and simulated time for the other:
+//! "rounds" has a track with a slice for the code of each round, on one thread or on many, and one for the
+//! answers of the core after it; "processes" has a track for each of the first [`TRACED`] processes, with an
+//! instant for each time it goes on and a slice for what it waits for between two of them. A round is
+//! annotated with its number, its size and its simulated time, each instant with the number of its round.
 //!
 //! Entries are written as they come; what is kept is one wait for each process that has a track.
 //!
@@ -123,8 +123,8 @@ impl ProcessTrace {
         self.file.event(answers, event(EventType::SliceEnd, CODE));
     }
 
-    /// In the last reported round, a process ran at `time` and now waits for something, or has ended. Those without a track are
-    /// left out.
+    /// In the last reported round, a process ran at `time` and now waits for something, or has ended. Those
+    /// without a track are left out.
     pub fn goes_on(&mut self, process: u32, name: &str, time: Time, waits_for: Option<String>) {
         let Some(track) = track(process) else { return };
         let place = process as usize;
@@ -159,8 +159,8 @@ impl ProcessTrace {
         self.file.event(time.as_nanos(), event(EventType::SliceEnd, track));
     }
 
-    /// The run has ended at `time`; waiting processes have waited until then. Writes what is left. The error is the first one that
-    /// there was since the file was made.
+    /// The run has ended at `time`; waiting processes have waited until then. Writes what is left. The error
+    /// is the first one that there was since the file was made.
     pub fn finish(mut self, time: Time) -> Result<(), TraceError> {
         (0..self.waits.len() as u32).for_each(|process| self.waited(process, time));
         self.file.finish()

@@ -1,4 +1,5 @@
-//! The frame of a figure: grid, axes, ticks and labels, drawn by the plotting library; and where points are within it.
+//! The frame of a figure: grid, axes, ticks and labels, drawn by the plotting library; and where points are
+//! within it.
 
 use maud::{Markup, PreEscaped, html};
 use plotters::chart::ChartBuilder;

@@ -1,6 +1,7 @@
 //! The part of an axis that a figure shows, and its ticks.
 //!
-//! The plotting library's own ranges are not used: spans and values below 1e-16 are nothing to them, and get no ticks.
+//! The plotting library's own ranges are not used: spans and values below 1e-16 are nothing to them, and get
+//! no ticks.
 //!
 //! Invariant: ends and ticks are finite, the start is below the end, and ticks rise.
 
@@ -46,8 +47,8 @@ enum Labels {
 }
 
 impl Span {
-    /// The span of `axis` that shows all `values`, those it has no place for aside. It begins at zero if the least value is
-    /// below `zero_from` times the greatest: 1 where bars stand on it.
+    /// The span of `axis` that shows all `values`, those it has no place for aside. It begins at zero if the
+    /// least value is below `zero_from` times the greatest: 1 where bars stand on it.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, zero_from: f64) -> Self {
         let bounds =
             values.filter(|value| axis.holds(*value)).fold(None, |bounds: Option<(f64, f64)>, value| {
@@ -124,7 +125,8 @@ impl Span {
         }
     }
 
-    /// The same with ticks at `values`, if they are few and far enough from each other: they are what was measured.
+    /// The same with ticks at `values`, if they are few and far enough from each other: they are what was
+    /// measured.
     pub fn with_ticks_at(mut self, values: impl Iterator<Item = f64>) -> Self {
         let values = sorted(values);
         let place = |value: &f64| self.map(value, (0, FINE));

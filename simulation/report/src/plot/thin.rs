@@ -1,7 +1,7 @@
 //! Fewer points for the same line.
 //!
-//! Within each column of a figure, a pixel wide, a line is seen by where it comes in, its lowest and highest point, and
-//! where it goes out. Other points do not change the picture, only the size of the page.
+//! Within each column of a figure, a pixel wide, a line is seen by where it comes in, its lowest and highest
+//! point, and where it goes out. Other points do not change the picture, only the size of the page.
 
 /// The width of a column.
 const COLUMN: i32 = 10;

@@ -1,8 +1,9 @@
 //! Sweeps as JSON, as parts of a finding.
 //!
-//! Invariant: a sweep is `{"check", "quantity", "unit", "ours", "measured", "measured_unit", "curves": [{"name", "points": [[value,
-//! measured]], "wanted": {"at_least", "at_most"}}], "sentence"}` and nothing else, but for `"categories"` after `"unit"` where values of
-//! the quantity are indices of names. `wanted` has one of its two limits, or both.
+//! Invariant: a sweep is `{"check", "quantity", "unit", "ours", "measured", "measured_unit", "curves":
+//! [{"name", "points": [[value, measured]], "wanted": {"at_least", "at_most"}}], "sentence"}` and nothing
+//! else, but for `"categories"` after `"unit"` where values of the quantity are indices of names. `wanted`
+//! has one of its two limits, or both.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};

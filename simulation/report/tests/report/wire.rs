@@ -1,5 +1,5 @@
-//! The bytes of a trace, against field numbers copied by hand from Perfetto's `.proto` files: a wrong number would be read
-//! back as it was written by ourselves, and by nobody else.
+//! The bytes of a trace, against field numbers copied by hand from Perfetto's `.proto` files: a wrong number
+//! would be read back as it was written by ourselves, and by nobody else.
 
 use std::fs;
 use std::time::Duration;
@@ -81,7 +81,8 @@ fn counters_slices_and_tracks_have_perfettos_field_numbers() {
     };
     // TrackEvent: type = 9 (TYPE_COUNTER = 4), track_uuid = 11, double_counter_value = 44.
     assert!(trace.ends_with(&packet(3_000, &[number(9, 4), number(11, 3), double(44, 2.5)])));
-    // TrackEvent: debug_annotations = 4 (name_iid = 1, uint_value = 3), type = 9 (TYPE_SLICE_BEGIN = 1), name_iid = 10.
+    // TrackEvent: debug_annotations = 4 (name_iid = 1, uint_value = 3), type = 9 (TYPE_SLICE_BEGIN = 1),
+    // name_iid = 10.
     let note = |name, value| bytes(4, &[number(1, name), number(3, value)]);
     let begin = [note(1, 1), note(2, 300), number(9, 1), number(10, 3), number(11, 4)];
     assert!(holds(&trace, &packet(1_000, &begin)), "a slice begins on the worker's track");
@@ -91,13 +92,14 @@ fn counters_slices_and_tracks_have_perfettos_field_numbers() {
     // sibling_order_rank = 12; CounterDescriptor.unit_name = 6.
     let counter = [number(1, 3), text(2, "GVT"), number(5, 1), bytes(8, &[text(6, "s")]), number(12, 1)];
     assert!(holds(&trace, &bytes(60, &counter)), "GVT is a counter");
-    // TrackDescriptor: process = 3 (pid = 1, process_name = 6), child_ordering = 11 (EXPLICIT = 3), thread = 4 (pid = 1,
-    // tid = 2, thread_name = 5).
+    // TrackDescriptor: process = 3 (pid = 1, process_name = 6), child_ordering = 11 (EXPLICIT = 3), thread =
+    // 4 (pid = 1, tid = 2, thread_name = 5).
     let process = [number(1, 1), bytes(3, &[number(1, 1), text(6, "a run")]), number(11, 3)];
     assert!(holds(&trace, &bytes(60, &process)), "the run is a process");
     let thread = [number(1, 4), bytes(4, &[number(1, 1), number(2, 2), text(5, "worker 0")])];
     assert!(holds(&trace, &bytes(60, &thread)), "a worker is a thread");
-    // InternedData: event_names = 2, debug_annotation_names = 3; both: iid = 1, name = 2. TracePacket.interned_data = 12.
+    // InternedData: event_names = 2, debug_annotation_names = 3; both: iid = 1, name = 2.
+    // TracePacket.interned_data = 12.
     assert!(holds(&trace, &bytes(2, &[number(1, 3), text(2, "rollback")])));
     assert!(holds(&trace, &bytes(3, &[number(1, 2), text(2, "events")])));
     let interned = varint(12 << 3 | BYTES);
@@ -158,7 +160,8 @@ fn a_machine_has_tracks_for_pcpus_and_arrows_between_domains() {
     assert!(holds(&trace, &packet(1_000, &[note, number(9, 1), number(10, 4), number(11, 6)])));
     assert!(holds(&trace, &packet(2_000, &[number(9, 2), number(11, 6)])));
     assert!(holds(&trace, &packet(1_500, &[number(9, 4), number(11, 9), double(44, 2.5)])));
-    // TrackEvent: type = 9 (TYPE_INSTANT = 3), flow_ids = 47, terminating_flow_ids = 48, both fixed64 and not packed.
+    // TrackEvent: type = 9 (TYPE_INSTANT = 3), flow_ids = 47, terminating_flow_ids = 48, both fixed64 and not
+    // packed.
     let flow = |field: u64| [varint(field << 3 | FIXED64), 1u64.to_le_bytes().to_vec()].concat();
     let ends = [(1_200, 1, 8, 47), (1_600, 2, 10, 48)];
     for (at_ns, name, track, field) in ends {
@@ -184,7 +187,8 @@ fn rounds_have_a_track_and_each_process_what_it_waits_for() {
     let packet = |at_ns, event: &[Vec<u8>]| {
         bytes(1, &[number(8, at_ns), number(10, 1), bytes(11, event), number(13, 2)])
     };
-    // Annotations: 1 the round's number, 2 its size, 3 its simulated time. Names: 2 many threads, 3 answers, 4 goes on.
+    // Annotations: 1 the round's number, 2 its size, 3 its simulated time. Names: 2 many threads, 3 answers,
+    // 4 goes on.
     let note = |name, value| bytes(4, &[number(1, name), number(3, value)]);
     let notes = [note(1, 1), note(2, 2), note(3, 3_000_000_000)].concat();
     assert!(holds(&trace, &packet(1_000, &[notes, number(9, 1), number(10, 2), number(11, 2)])));

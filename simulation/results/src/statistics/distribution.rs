@@ -1,8 +1,9 @@
 //! Quantiles of values, from how many there are in each of many narrow ranges.
 //!
-//! A range holds the numbers with the same sign, power of two and first seven bits after the leading one: it is at most 1/128 of its
-//! lower end wide, so its middle is at most 0.4 % from every value in it. This is the histogram of G. Tene's HdrHistogram, whose ranges
-//! are told by bits; no logarithm is taken, so that the same value is in the same range on every machine.
+//! A range holds the numbers with the same sign, power of two and first seven bits after the leading one: it
+//! is at most 1/128 of its lower end wide, so its middle is at most 0.4 % from every value in it. This is the
+//! histogram of G. Tene's HdrHistogram, whose ranges are told by bits; no logarithm is taken, so that the
+//! same value is in the same range on every machine.
 //!
 //! Invariant: a range is there only if a value is in it.
 
@@ -58,7 +59,8 @@ impl Distribution {
         self.count
     }
 
-    /// The value below or at which this part of all values lies, within 0.4 %: 0.5 for the median. Nothing without values.
+    /// The value below or at which this part of all values lies, within 0.4 %: 0.5 for the median. Nothing
+    /// without values.
     ///
     /// Panics where `part` is not from 0 to 1.
     pub fn quantile(&self, part: f64) -> Option<f64> {

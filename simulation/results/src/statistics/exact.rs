@@ -1,12 +1,13 @@
 //! A sum of floating-point numbers without rounding.
 //!
-//! A number of 64 bits is a whole number of 53 bits times a power of two. The sum is a whole number as well, in units of the
-//! least power there is, in digits of 32 bits: only those between the least and the greatest that were ever added. This is the
-//! small superaccumulator of R. M. Neal, "Fast exact summation using small and large superaccumulators", arXiv 1505.05571,
-//! 2015, section 2, kept to the digits in use.
+//! A number of 64 bits is a whole number of 53 bits times a power of two. The sum is a whole number as well,
+//! in units of the least power there is, in digits of 32 bits: only those between the least and the greatest
+//! that were ever added. This is the small superaccumulator of R. M. Neal, "Fast exact summation using small
+//! and large superaccumulators", arXiv 1505.05571, 2015, section 2, kept to the digits in use.
 //!
-//! Invariants: between two calls every digit but the highest is from 0 to 2^32 - 1; the highest carries the sign, is less than 2^32 away
-//! from 0, and is not 0, nor -1 unless the digit below is 0; the lowest is not 0. So equal sums are equal digits.
+//! Invariants: between two calls every digit but the highest is from 0 to 2^32 - 1; the highest carries the
+//! sign, is less than 2^32 away from 0, and is not 0, nor -1 unless the digit below is 0; the lowest is not
+//! 0. So equal sums are equal digits.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,8 @@ impl ExactSum {
         self.carry(from);
     }
 
-    /// Adds the product of two numbers, without rounding unless it is beyond the numbers there are or below the least of them.
+    /// Adds the product of two numbers, without rounding unless it is beyond the numbers there are or below
+    /// the least of them.
     pub fn add_product(&mut self, one: f64, other: f64) {
         let product = one * other;
         self.add(product);
@@ -93,8 +95,8 @@ impl ExactSum {
         (value, rest.value())
     }
 
-    /// Has digits from `low` to below `end`, to which something will be added. Says from which digit on to carry then: the one that
-    /// has been the highest may be below zero.
+    /// Has digits from `low` to below `end`, to which something will be added. Says from which digit on to
+    /// carry then: the one that has been the highest may be below zero.
     fn reach(&mut self, low: u32, end: u32) -> usize {
         if self.digits.is_empty() {
             self.low = low;

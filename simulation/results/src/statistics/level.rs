@@ -1,16 +1,19 @@
 //! The average over time of something that goes up and down.
 //!
-//! It is gathered from changes alone, each with its time, so that nobody needs to know the level before: the sum of change x (end -
-//! time) over all changes is the sum of level x time. Both are summed without rounding.
+//! It is gathered from changes alone, each with its time, so that nobody needs to know the level before: the
+//! sum of change x (end - time) over all changes is the sum of level x time. Both are summed without
+//! rounding.
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::{ExactSum, Join};
 
-/// Something that goes up and down, such as the customers in a queue, or the queues of a thousand LPs together.
+/// Something that goes up and down, such as the customers in a queue, or the queues of a thousand LPs
+/// together.
 ///
-/// For the average after a warm-up, changes before its end count as if they came at its end: `at.max(warm_up)`.
+/// For the average after a warm-up, changes before its end count as if they came at its end:
+/// `at.max(warm_up)`.
 ///
 /// ```
 /// use paceline_kernel::Time;

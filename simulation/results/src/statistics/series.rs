@@ -39,14 +39,15 @@ impl TimeSeries {
         self.intervals.entry(number(at, every)).or_default().add(value);
     }
 
-    /// For each interval of `every` that begins before `until`: when it begins, and the sum of what was added in it.
+    /// For each interval of `every` that begins before `until`: when it begins, and the sum of what was added
+    /// in it.
     pub fn sums(&self, every: Time, until: Time) -> Vec<(Time, f64)> {
         let sum = |number| self.intervals.get(&number).map_or(0.0, ExactSum::value);
         intervals(every, until).map(|number| (start(number, every), sum(number))).collect()
     }
 
-    /// For each of these intervals: when it ends, and the sum of all that was added until then. If what is added are changes, this is the
-    /// level.
+    /// For each of these intervals: when it ends, and the sum of all that was added until then. If what is
+    /// added are changes, this is the level.
     pub fn levels(&self, every: Time, until: Time) -> Vec<(Time, f64)> {
         let mut level = ExactSum::default();
         let at_end = |number| {

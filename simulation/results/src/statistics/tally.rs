@@ -50,15 +50,15 @@ impl Tally {
         (self.count > 0).then(|| self.sum() / self.count as f64)
     }
 
-    /// Their variance, as an estimate of that of the population they are a sample of: the sum of the squares of the distances from the
-    /// mean, by one less than their number. Nothing with fewer than two values.
+    /// Their variance, as an estimate of that of the population they are a sample of: the sum of the squares
+    /// of the distances from the mean, by one less than their number. Nothing with fewer than two values.
     pub fn variance(&self) -> Option<f64> {
         if self.count < 2 {
             return None;
         }
         let count = self.count as f64;
-        // The difference of two great numbers, in which little is left where all values are alike: it is taken without rounding
-        // from each of them to twice the bits of a number.
+        // The difference of two great numbers, in which little is left where all values are alike: it is
+        // taken without rounding from each of them to twice the bits of a number.
         let ((sum, rest), (squares, more)) = (self.sum.parts(), self.squares.parts());
         let mut distances = ExactSum::default();
         distances.add_product(count, squares);

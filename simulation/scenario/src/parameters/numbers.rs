@@ -1,7 +1,8 @@
-//! Real numbers as a type holds them: what would become infinite, zero or another whole number is refused, not rounded.
+//! Real numbers as a type holds them: what would become infinite, zero or another whole number is refused,
+//! not rounded.
 //!
-//! Invariant: a number with a point or an exponent is rounded to the nearest that the type has, as everywhere; a whole number is kept
-//! exactly or refused.
+//! Invariant: a number with a point or an exponent is rounded to the nearest that the type has, as
+//! everywhere; a whole number is kept exactly or refused.
 
 use super::value_error::ValueError;
 use crate::value::{Raw, whole_as_f64};

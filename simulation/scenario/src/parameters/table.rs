@@ -1,7 +1,8 @@
 //! Tables, values and lists as serde reads them.
 //!
-//! Invariants: what is given out is complete: a visitor that leaves a key or an item behind is an error; a value that serde takes
-//! without saying as what (`deserialize_any`) is noted, for it may be passed over later; one that is passed over at once is noted too.
+//! Invariants: what is given out is complete: a visitor that leaves a key or an item behind is an error; a
+//! value that serde takes without saying as what (`deserialize_any`) is noted, for it may be passed over
+//! later; one that is passed over at once is noted too.
 
 use std::cell::RefCell;
 

@@ -1,11 +1,11 @@
 //! Keys that nothing reads, where serde does not say so.
 //!
-//! Serde gathers the keys of some types before it knows which of them it needs (enums with the tag inside, untagged enums, flattened
-//! fields), and drops what is left over. So each such key is spoilt once, and the type read again: if that fails, or gives something
-//! else, somebody reads the key.
+//! Serde gathers the keys of some types before it knows which of them it needs (enums with the tag inside,
+//! untagged enums, flattened fields), and drops what is left over. So each such key is spoilt once, and the
+//! type read again: if that fails, or gives something else, somebody reads the key.
 //!
-//! Invariant: tables that look alike (the same path but for the places in lists, the same keys, the same texts read as such) are tried
-//! once, so that a list of a thousand tables costs no more than one of two.
+//! Invariant: tables that look alike (the same path but for the places in lists, the same keys, the same
+//! texts read as such) are tried once, so that a list of a thousand tables costs no more than one of two.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

@@ -1,6 +1,7 @@
 //! Why a value cannot be read into its type, and where: the error that serde gets to see.
 //!
-//! Invariant: the path leads from the section to the value, through tables and lists; the text is made once the place is known.
+//! Invariant: the path leads from the section to the value, through tables and lists; the text is made once
+//! the place is known.
 
 use std::fmt;
 

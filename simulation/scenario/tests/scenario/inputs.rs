@@ -111,7 +111,8 @@ fn a_fingerprint_is_of_the_content_and_no_more() {
     assert_eq!(files[0].again(folder.path()).expect("it is there"), files[0]);
     assert_ne!(files[0].again(other.path()).expect("it is there"), files[0]);
     assert!(files[0].again(&folder.path().join("data")).is_err());
-    // A file that is too long is read as far as that shows, and records do not leave their thread or their scope.
+    // A file that is too long is read as far as that shows, and records do not leave their thread or their
+    // scope.
     let (read_now, files) = recorded(folder.path(), || inputs::read_at_most(&folder.path().join("a"), 4));
     assert_eq!((read_now.expect("it is there").len(), files.len()), (5, 1));
     let (_, outer) = recorded(folder.path(), || {

@@ -1,4 +1,5 @@
-//! Structs that serde reads: values are read correctly, and every mistake is reported with its place and what is allowed.
+//! Structs that serde reads: values are read correctly, and every mistake is reported with its place and what
+//! is allowed.
 
 use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError};

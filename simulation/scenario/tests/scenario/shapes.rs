@@ -1,7 +1,8 @@
-//! Every shape that serde gives to a type: what is written is read, and a key that nothing reads is refused by name, with its place.
+//! Every shape that serde gives to a type: what is written is read, and a key that nothing reads is refused
+//! by name, with its place.
 //!
-//! The shapes are those of <https://serde.rs/enum-representations.html>, flattened fields, options, lists and maps of tables, and
-//! tuples. The places are counted by hand.
+//! The shapes are those of <https://serde.rs/enum-representations.html>, flattened fields, options, lists and
+//! maps of tables, and tuples. The places are counted by hand.
 
 use std::collections::BTreeMap;
 
@@ -305,9 +306,10 @@ fn what_is_given_holds_lists_of_tables() {
     assert_eq!(json, r#"{"model":{"x":[{"mean":1},{"mean":2}]}}"#);
 }
 
-/// Types of two reports: <https://github.com/serde-rs/serde/issues/2123>, where a key beside a variant without fields is accepted even
-/// where unknown ones are denied, and <https://github.com/serde-rs/serde/issues/2984>, where a flattened enum with a tag inside cannot
-/// be read at all if they are denied; without that, nothing is.
+/// Types of two reports: <https://github.com/serde-rs/serde/issues/2123>, where a key beside a variant
+/// without fields is accepted even where unknown ones are denied, and
+/// <https://github.com/serde-rs/serde/issues/2984>, where a flattened enum with a tag inside cannot be read
+/// at all if they are denied; without that, nothing is.
 #[test]
 fn what_others_report_of_enums_with_a_tag_inside_does_not_happen_here() {
     #[derive(Debug, Deserialize, PartialEq)]

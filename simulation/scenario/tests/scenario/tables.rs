@@ -1,4 +1,5 @@
-//! Several sections of one name, tables within sections, and keys that are passed on to another reader: all with their places.
+//! Several sections of one name, tables within sections, and keys that are passed on to another reader: all
+//! with their places.
 
 use paceline_scenario::{Raw, Scenario, ScenarioError, Section};
 

@@ -1,10 +1,12 @@
-//! Estimates from the records so far: the time between two records and the bytes of a record, as moving averages (each new value
-//! counts one eighth); and the size and waiting time of a frame that follow from them.
+//! Estimates from the records so far: the time between two records and the bytes of a record, as moving
+//! averages (each new value counts one eighth); and the size and waiting time of a frame that follow from
+//! them.
 //!
-//! Records often come in bursts, all at one time. A burst is one value of the average: the time since the burst before, divided among
-//! the records of that one.
+//! Records often come in bursts, all at one time. A burst is one value of the average: the time since the
+//! burst before, divided among the records of that one.
 
-/// The approximate cost of sending a frame: some hundred nanoseconds through shared memory, some microseconds through a socket.
+/// The approximate cost of sending a frame: some hundred nanoseconds through shared memory, some microseconds
+/// through a socket.
 const FRAME_COST_NS: u64 = 1_000;
 
 /// A frame may take as long to fill as this many frames take to send.
@@ -26,7 +28,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Takes in a record of `bytes` bytes at `now_ns`. A pause counts as at most twice `most_ns`, so that it is soon forgotten.
+    /// Takes in a record of `bytes` bytes at `now_ns`. A pause counts as at most twice `most_ns`, so that it
+    /// is soon forgotten.
     #[inline]
     pub(super) fn record(&mut self, bytes: usize, now_ns: u64, most_ns: u64) {
         if now_ns > self.last_ns {
@@ -61,8 +64,8 @@ impl Estimate {
         (FRAME_COST_NS * FRAMES_TO_FILL / fill_ns).clamp(1, UNITS_MAX) as usize
     }
 
-    /// How long a frame of `size` bytes waits: not at all if no record is expected within `most_ns`, else twice the time in which
-    /// it is expected to fill.
+    /// How long a frame of `size` bytes waits: not at all if no record is expected within `most_ns`, else
+    /// twice the time in which it is expected to fill.
     #[inline]
     pub(super) fn patience_ns(&self, size: usize, most_ns: u64) -> u64 {
         if self.gap / ONE >= most_ns {
@@ -72,8 +75,8 @@ impl Estimate {
         }
     }
 
-    /// How long a frame waits while the receiver waits for it: the cost of sending a frame, if a record is expected within that
-    /// time.
+    /// How long a frame waits while the receiver waits for it: the cost of sending a frame, if a record is
+    /// expected within that time.
     #[inline]
     pub(super) fn patience_waited_for_ns(&self) -> u64 {
         if self.gap / ONE >= FRAME_COST_NS { 0 } else { FRAME_COST_NS }

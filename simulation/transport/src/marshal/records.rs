@@ -1,8 +1,8 @@
 //! The records of a frame: their layout, and how they are read.
 //!
-//! One byte of flags, then for each record its length and its bytes. The length is encoded with seven bits per byte, low bits
-//! first; the highest bit of a byte says that more follow (LEB128). A flag says that the last record continues with the first of the
-//! next frame. `docs/wire-format.md` describes it too.
+//! One byte of flags, then for each record its length and its bytes. The length is encoded with seven bits
+//! per byte, low bits first; the highest bit of a byte says that more follow (LEB128). A flag says that the
+//! last record continues with the first of the next frame. `docs/wire-format.md` describes it too.
 
 use thiserror::Error;
 
@@ -83,7 +83,8 @@ impl<'a> Records<'a> {
         self.frame[0] & WAITING != 0
     }
 
-    /// Whether the last record of the frame continues with the first one of the next frame: see [`super::Gather::hand_over_long`].
+    /// Whether the last record of the frame continues with the first one of the next frame: see
+    /// [`super::Gather::hand_over_long`].
     pub fn continues(&self) -> bool {
         self.frame[0] & CONTINUES != 0
     }

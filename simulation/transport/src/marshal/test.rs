@@ -138,7 +138,8 @@ fn number_gone(frames: &[Vec<u8>]) -> u64 {
     numbers.max().unwrap_or(0)
 }
 
-/// Sends the frame through a transport that has no room for the next `clogged` attempts. Returns whether it was sent.
+/// Sends the frame through a transport that has no room for the next `clogged` attempts. Returns whether it
+/// was sent.
 fn send(gather: &mut Gather, reason: Reason, clogged: &mut u8, frames: &mut Vec<Vec<u8>>) -> bool {
     let handed = gather.hand_over(reason, |frame| {
         if *clogged > 0 {

@@ -1,7 +1,7 @@
 //! Everything in transit to one receiver: a lane for each sender, and the step at which each frame arrives.
 //!
-//! Invariants: steps of arrival never decrease in a lane, so nothing overtakes. A loss is found once, at a step of its own, and
-//! nothing comes from that sender after it.
+//! Invariants: steps of arrival never decrease in a lane, so nothing overtakes. A loss is found once, at a
+//! step of its own, and nothing comes from that sender after it.
 
 use std::collections::VecDeque;
 
@@ -81,7 +81,8 @@ impl Inbox {
         self.lanes.iter().map(Lane::pending).sum()
     }
 
-    /// When the next item in `from`'s lane arrives: mostly at once, sometimes after some steps, rarely after many.
+    /// When the next item in `from`'s lane arrives: mostly at once, sometimes after some steps, rarely after
+    /// many.
     fn arrival(&mut self, from: u32) -> u64 {
         let delay = self.random.as_mut().map_or(0, |random| match random.u32(..16) {
             0..8 => 0,
@@ -119,8 +120,8 @@ impl Inbox {
         true
     }
 
-    /// Moves frames that have arrived to `taken`; the order across senders is random if the network is. Returns the first loss
-    /// found.
+    /// Moves frames that have arrived to `taken`; the order across senders is random if the network is.
+    /// Returns the first loss found.
     pub(super) fn take(&mut self, taken: &mut Vec<Taken>) -> Option<PeerError> {
         self.step += 1;
         let mut lanes: Vec<u32> = (0..self.lanes.len() as u32).collect();
@@ -171,7 +172,8 @@ impl Inbox {
             .map(|(_, kind)| kind.clone())
     }
 
-    /// `from` is lost, unless it has announced its end or was lost before. `arrives`: frames in transit still arrive.
+    /// `from` is lost, unless it has announced its end or was lost before. `arrives`: frames in transit still
+    /// arrive.
     pub(super) fn lose(&mut self, from: u32, kind: PeerErrorKind, arrives: bool) {
         if from as usize >= self.lanes.len() {
             return;

@@ -1,4 +1,5 @@
-//! Everything arrives once and in order, whatever the delays; each fault is reported once, with the right reason.
+//! Everything arrives once and in order, whatever the delays; each fault is reported once, with the right
+//! reason.
 
 use proptest::prelude::*;
 

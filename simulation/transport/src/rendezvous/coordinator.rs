@@ -61,13 +61,15 @@ impl Coordinator {
         self.address
     }
 
-    /// Ends [`Coordinator::gather`] with [`RendezvousError::Ended`] if `end` becomes readable while it waits for others to join: a pidfd of a
-    /// process that was started to join, as a rule. `what` names that process.
+    /// Ends [`Coordinator::gather`] with [`RendezvousError::Ended`] if `end` becomes readable while it waits
+    /// for others to join: a pidfd of a process that was started to join, as a rule. `what` names that
+    /// process.
     pub fn watch(&mut self, end: OwnedFd, what: impl Into<String>) {
         self.gate.watch(end, what.into());
     }
 
-    /// Waits for the other processes, gives each a rank and `charge`, and returns when all are connected to each other.
+    /// Waits for the other processes, gives each a rank and `charge`, and returns when all are connected to
+    /// each other.
     pub fn gather(mut self, charge: &[u8]) -> Result<Mesh, RendezvousError> {
         if charge.len() > CHARGE_LIMIT {
             return Err(RendezvousError::Charge(charge.len()));
@@ -117,7 +119,8 @@ impl Coordinator {
         }
     }
 
-    /// Leads the other processes to the start of the run. Returns the shared memory of rank 0, and the ranks it shares it with.
+    /// Leads the other processes to the start of the run. Returns the shared memory of rank 0, and the ranks
+    /// it shares it with.
     fn begin(
         &self,
         joined: &[Joined],

@@ -1,11 +1,12 @@
 //! The gate of a process: its listener, and the handshakes of incoming connections.
 //!
-//! Each handshake has a thread and a time limit, so that a silent or slow connection does not delay the others. If there are more than
-//! there is room for, the oldest is closed: it has had the most time. Room is also limited by the files that the process may open
-//! (`ulimit -n`), of which each handshake needs two.
+//! Each handshake has a thread and a time limit, so that a silent or slow connection does not delay the
+//! others. If there are more than there is room for, the oldest is closed: it has had the most time. Room is
+//! also limited by the files that the process may open (`ulimit -n`), of which each handshake needs two.
 //!
-//! Invariants: whatever others send, and however many connections they open, the gate stays open until its time is over: neither a
-//! failed handshake nor a lack of files or threads is an error. What was refused is counted, and never forgotten.
+//! Invariants: whatever others send, and however many connections they open, the gate stays open until its
+//! time is over: neither a failed handshake nor a lack of files or threads is an error. What was refused is
+//! counted, and never forgotten.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -115,8 +116,8 @@ impl Gate {
                 Ok((socket, address)) => self.begin(socket, address, by),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.sleep(left, true)?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The other side has given up meanwhile; or there are no more files, and a handshake has to end first. In both cases
-                // accept(2) can be called again.
+                // The other side has given up meanwhile; or there are no more files, and a handshake has to
+                // end first. In both cases accept(2) can be called again.
                 Err(_) => {
                     self.close_oldest();
                     self.sleep(left.min(PAUSE), false)?;
@@ -125,7 +126,8 @@ impl Gate {
         }
     }
 
-    /// Sleeps until there is an outcome or, if it `listens`, a connection. The error is the end of what is watched.
+    /// Sleeps until there is an outcome or, if it `listens`, a connection. The error is the end of what is
+    /// watched.
     fn sleep(&self, most: Duration, listens: bool) -> Result<(), RendezvousError> {
         let most = Timespec::try_from(most).map_err(io::Error::other)?;
         let connections = if listens { PollFlags::IN } else { PollFlags::empty() };
@@ -178,7 +180,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Closes all connections without a handshake, so that their files are free for the run, and waits a little for that.
+    /// Closes all connections without a handshake, so that their files are free for the run, and waits a
+    /// little for that.
     pub(super) fn close(&mut self) {
         let by = Instant::now() + PAUSE;
         while !self.at_work.is_empty() {

@@ -1,5 +1,5 @@
-//! Which processes may share memory: those that run under the same boot of the same kernel, number processes alike, and have the same
-//! user. Whether sharing really works shows when they open it.
+//! Which processes may share memory: those that run under the same boot of the same kernel, number processes
+//! alike, and have the same user. Whether sharing really works shows when they open it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Host {
     boot: String,
-    /// The namespace of process numbers (pid_namespaces(7)): the memory is found by the number of the process that has made it.
+    /// The namespace of process numbers (pid_namespaces(7)): the memory is found by the number of the
+    /// process that has made it.
     numbers: u64,
     user: u32,
 }
@@ -25,8 +26,8 @@ impl Host {
     }
 }
 
-/// Where shared memory is found, which has no name: the process that has made it, and its descriptor there. Being made of numbers, it
-/// leads nowhere else.
+/// Where shared memory is found, which has no name: the process that has made it, and its descriptor there.
+/// Being made of numbers, it leads nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Location {
     pub(super) process: u32,

@@ -17,8 +17,8 @@ use crate::tcp::link::Link;
 /// The shortest and the longest pause between attempts to reach a coordinator that does not listen yet.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
 
-/// Joins the run whose coordinator listens at `address`. Returns the mesh and the charge when all processes are connected to each
-/// other.
+/// Joins the run whose coordinator listens at `address`. Returns the mesh and the charge when all processes
+/// are connected to each other.
 pub fn join(address: impl ToSocketAddrs, settings: &Settings) -> Result<(Mesh, Vec<u8>), RendezvousError> {
     let by = Instant::now() + settings.time_limit;
     let addresses: Vec<_> = address.to_socket_addrs()?.collect();

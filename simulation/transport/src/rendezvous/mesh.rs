@@ -1,9 +1,10 @@
 //! [`Mesh`]: one transport over shared memory and TCP.
 //!
-//! If a process has links of both kinds, a waiting thread sleeps on the doorbell of the shared memory, which is faster, so that a
-//! sender by shared memory makes no more system calls than without TCP. The helper thread of [`Tcp`] passes on TCP arrivals: before
-//! each sleep it is asked to watch the sockets for one event, and it rings the doorbell on that event. So it runs at most once per
-//! sleep. The alternative, one eventfd for both, would cost each sender by shared memory a system call; now it only reads a word.
+//! If a process has links of both kinds, a waiting thread sleeps on the doorbell of the shared memory, which
+//! is faster, so that a sender by shared memory makes no more system calls than without TCP. The helper
+//! thread of [`Tcp`] passes on TCP arrivals: before each sleep it is asked to watch the sockets for one
+//! event, and it rings the doorbell on that event. So it runs at most once per sleep. The alternative, one
+//! eventfd for both, would cost each sender by shared memory a system call; now it only reads a word.
 
 use std::io;
 use std::sync::Arc;
@@ -29,8 +30,8 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// What the others have not said by `by`, until which they may take to find each other, they will not say: whoever is silent from the
-    /// start is lost then.
+    /// What the others have not said by `by`, until which they may take to find each other, they will not
+    /// say: whoever is silent from the start is lost then.
     pub(super) fn new(
         rank: u32,
         ranks: u32,

@@ -1,6 +1,7 @@
 //! The messages between the coordinator and the other processes. `docs/wire-format.md` describes them.
 //!
-//! Messages are frames in the postcard format. They come after the handshake, so only from processes that know the secret.
+//! Messages are frames in the postcard format. They come after the handshake, so only from processes that
+//! know the secret.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -37,8 +38,8 @@ pub(super) enum Message {
         /// Bytes of the charge, which follows in frames of its own.
         charge_bytes: u64,
     },
-    /// To the coordinator: where the shared memory is that this process has made, nothing if it has opened it; the error if it could
-    /// not.
+    /// To the coordinator: where the shared memory is that this process has made, nothing if it has opened
+    /// it; the error if it could not.
     Shared(Result<Option<Location>, String>),
     /// From the coordinator: open the shared memory that is there.
     Open(Location),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::host::{Host, Location};
 use crate::{Group, SharedMemory};
 
-/// The ranks that share memory with each rank, including itself; empty for ranks that share with no other. `hosts` are by rank.
+/// The ranks that share memory with each rank, including itself; empty for ranks that share with no other.
+/// `hosts` are by rank.
 pub(super) fn groups(hosts: &[Option<Host>]) -> Vec<Vec<u32>> {
     let mut members: BTreeMap<&Host, Vec<u32>> = BTreeMap::new();
     for (rank, host) in hosts.iter().enumerate() {

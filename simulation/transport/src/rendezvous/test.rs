@@ -1,4 +1,5 @@
-//! Runs whose processes are threads of the test: every kind of link, and connections that do not belong to the run.
+//! Runs whose processes are threads of the test: every kind of link, and connections that do not belong to
+//! the run.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -38,7 +39,8 @@ fn run(ranks: &[Settings], act: impl Fn(Mesh, &[u8]) + Sync) {
     });
 }
 
-/// Every rank sends `frames` frames of different sizes to every other one, and receives all that the others send, in order.
+/// Every rank sends `frames` frames of different sizes to every other one, and receives all that the others
+/// send, in order.
 fn exchange(mesh: &Mesh, frames: u32) {
     let ranks = mesh.ranks();
     let size = |rank: u32, number: u32| (rank as usize * 7 + number as usize * 131) % 20_000 + 8;

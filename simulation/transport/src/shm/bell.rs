@@ -1,10 +1,11 @@
-//! The doorbell of a process: a futex word that says whether the process sleeps. Senders make a system call only if it does.
+//! The doorbell of a process: a futex word that says whether the process sleeps. Senders make a system call
+//! only if it does.
 //!
-//! A process that goes to sleep stores [`ASLEEP`], then checks for something to do, then sleeps on the word. A sender first
-//! publishes its data, then loads the word; if the word is `ASLEEP`, the sender resets it and wakes the sleeper. A sequentially
-//! consistent fence between store and load on both sides ensures that either the sleeper sees the data, or the sender sees that it
-//! sleeps. A change of the word between the check and the sleep is not missed: the kernel compares the word with `ASLEEP` before
-//! the thread sleeps.
+//! A process that goes to sleep stores [`ASLEEP`], then checks for something to do, then sleeps on the word.
+//! A sender first publishes its data, then loads the word; if the word is `ASLEEP`, the sender resets it and
+//! wakes the sleeper. A sequentially consistent fence between store and load on both sides ensures that
+//! either the sleeper sees the data, or the sender sees that it sleeps. A change of the word between the
+//! check and the sleep is not missed: the kernel compares the word with `ASLEEP` before the thread sleeps.
 //!
 //! Under shuttle and loom, which do not support futexes, a lock and a condition variable replace the kernel.
 

@@ -71,8 +71,9 @@ impl Group {
     /// The allowed sizes of a ring, in bytes.
     pub const RING_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 28;
 
-    /// All processes of a run with `ranks` processes. What a process writes into, its rings to all others, has about 1 MiB: many rings are
-    /// smaller, from 256 KiB for four processes down to 32 KiB, so that they stay in the cache.
+    /// All processes of a run with `ranks` processes. What a process writes into, its rings to all others,
+    /// has about 1 MiB: many rings are smaller, from 256 KiB for four processes down to 32 KiB, so that
+    /// they stay in the cache.
     pub fn all(ranks: u32) -> Self {
         let members: Vec<u32> = (0..ranks).collect();
         Self { ranks, ring_bytes: ring_bytes(members.len()), members }
@@ -86,7 +87,8 @@ impl Group {
         self
     }
 
-    /// Sets the capacity of each ring in bytes: a power of two within [`Group::RING_BYTES`]. A frame takes at most a quarter of it.
+    /// Sets the capacity of each ring in bytes: a power of two within [`Group::RING_BYTES`]. A frame takes at
+    /// most a quarter of it.
     pub fn ring_bytes(mut self, bytes: usize) -> Self {
         self.ring_bytes = bytes;
         self

@@ -1,4 +1,5 @@
-//! Replaces the file of shared memory under shuttle, whose atomics cannot be in a file: all members are in this process.
+//! Replaces the file of shared memory under shuttle, whose atomics cannot be in a file: all members are in
+//! this process.
 #![allow(unsafe_code)] // the bytes of a ring are shared
 
 use std::cell::UnsafeCell;

@@ -1,6 +1,8 @@
-//! What a process stores about each other process in its own memory: its ends of the two rings, and whether the other is lost.
+//! What a process stores about each other process in its own memory: its ends of the two rings, and whether
+//! the other is lost.
 //!
-//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are still received.
+//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are
+//! still received.
 
 #[cfg(not(paceline_shuttle))]
 use std::time::Instant;
@@ -100,8 +102,8 @@ impl Link {
         self.refused.load(Ordering::Acquire) && !to.is_refused() && self.refused.swap(false, Ordering::AcqRel)
     }
 
-    /// Receives up to a turn's frames. Returns whether there were any. Reports a loss when no frame is left. `bell` is the
-    /// sender's; it is rung if the sender had no room.
+    /// Receives up to a turn's frames. Returns whether there were any. Reports a loss when no frame is left.
+    /// `bell` is the sender's; it is rung if the sender had no room.
     #[inline]
     pub(super) fn pull(
         &self,
@@ -182,7 +184,8 @@ impl Watch {
         *last = Some(now);
         for member in others {
             let state = || region.post(member).state.load(Ordering::Acquire);
-            // The lock becomes free only after the process has announced its end, if it does so at all; so check the state again.
+            // The lock becomes free only after the process has announced its end, if it does so at all; so
+            // check the state again.
             if state() == super::JOINED && !region.is_alive(member) && state() == super::JOINED {
                 links[member].lose(PeerErrorKind::Gone);
             }

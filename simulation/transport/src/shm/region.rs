@@ -7,18 +7,19 @@
 //! | a [`Control`] for each ordered pair, by sender, then receiver | 384 each |
 //! | from the next multiple of 4096: the bytes of each ring, in the same order | capacity each |
 //!
-//! The file has no name (memfd_create(2)): the other members open it as a descriptor of its creator (`/proc/PID/fd/N`). Its size is
-//! sealed before anybody else can reach it. A file that can be truncated would kill every member by SIGBUS at the next access, and
-//! nothing would say why.
+//! The file has no name (memfd_create(2)): the other members open it as a descriptor of its creator
+//! (`/proc/PID/fd/N`). Its size is sealed before anybody else can reach it. A file that can be truncated
+//! would kill every member by SIGBUS at the next access, and nothing would say why.
 //!
-//! Each member locks the byte with its number in the file, through its own open file description. The kernel releases the lock when
-//! the process ends, however it ends, and other processes can ask whether it is held. So no process number is used, which another
-//! process could get, and the process need not do anything when it ends. A forked child of a member that does not run another
-//! program keeps the member's lock.
+//! Each member locks the byte with its number in the file, through its own open file description. The kernel
+//! releases the lock when the process ends, however it ends, and other processes can ask whether it is held.
+//! So no process number is used, which another process could get, and the process need not do anything when
+//! it ends. A forked child of a member that does not run another program keeps the member's lock.
 //!
-//! Invariants: the header is complete and the creator's lock held before the path is known to others. All blocks are allocated when
-//! the file is created, so that a lack of memory causes an error and not a signal, and neither its size nor that changes later.
-//! Other users cannot open it. Nothing of it is left when the last member has ended.
+//! Invariants: the header is complete and the creator's lock held before the path is known to others. All
+//! blocks are allocated when the file is created, so that a lack of memory causes an error and not a signal,
+//! and neither its size nor that changes later. Other users cannot open it. Nothing of it is left when the
+//! last member has ended.
 #![allow(unsafe_code)] // shared memory comes from `mmap`, and rustix has no locks of open file descriptions
 
 use std::fs::{File, OpenOptions, Permissions};
@@ -55,7 +56,8 @@ pub(super) struct Region {
     file: File,
 }
 
-// SAFETY: what is shared through it are atomics and the bytes of rings, whose rules `ring` states; it is unmapped once, by its owner.
+// SAFETY: what is shared through it are atomics and the bytes of rings, whose rules `ring` states; it is
+// unmapped once, by its owner.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
@@ -127,8 +129,9 @@ impl Region {
     #[inline]
     pub(super) fn post(&self, member: usize) -> &Post {
         assert!(member < self.members, "a member is below {}", self.members);
-        // SAFETY: as many posts as there are members follow the header; they are mapped as long as `self`, aligned to 128 bytes, and made
-        // of atomics, for which any bytes are valid and which other processes may change at any time.
+        // SAFETY: as many posts as there are members follow the header; they are mapped as long as `self`,
+        // aligned to 128 bytes, and made of atomics, for which any bytes are valid and which other
+        // processes may change at any time.
         unsafe { self.start.add(PAGE_BYTES).cast::<Post>().add(member).as_ref() }
     }
 
@@ -139,15 +142,16 @@ impl Region {
         let pair = from * (self.members - 1) + to - usize::from(to > from);
         let controls = PAGE_BYTES + self.members * size_of::<Post>();
         let data = data_offset(self.members) + pair * self.capacity as usize;
-        // SAFETY: as above for the control; the bytes of this pair's ring lie within the mapping, belong to this control only, and are
-        // mapped as long as `self`.
+        // SAFETY: as above for the control; the bytes of this pair's ring lie within the mapping, belong to
+        // this control only, and are mapped as long as `self`.
         unsafe {
             let control = self.start.add(controls).cast::<Control>().add(pair).as_ref();
             Ring::new(control, self.start.add(data).as_ptr(), self.capacity)
         }
     }
 
-    /// Whether a member holds its lock, according to the kernel. If the kernel gives no answer, the member counts as alive.
+    /// Whether a member holds its lock, according to the kernel. If the kernel gives no answer, the member
+    /// counts as alive.
     pub(super) fn is_alive(&self, member: usize) -> bool {
         let mut asked = lock_of(member);
         // SAFETY: the kernel reads and writes one `flock`, which lives until the call returns.
@@ -180,8 +184,8 @@ fn size(group: &Group) -> u64 {
     bytes(group.members.len(), group.ring_bytes as u64) as u64
 }
 
-/// A file in memory without a name, whose size can be sealed and which nobody can execute. Kernels before Linux 6.3 do not know the
-/// last, and some machines refuse a file without it (sysctl vm.memfd_noexec).
+/// A file in memory without a name, whose size can be sealed and which nobody can execute. Kernels before
+/// Linux 6.3 do not know the last, and some machines refuse a file without it (sysctl vm.memfd_noexec).
 fn unnamed() -> rustix::io::Result<File> {
     let (name, flags) = ("paceline", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
     let file = match memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {

@@ -1,25 +1,27 @@
 //! A ring of bytes with one producer and one consumer, which may be two processes.
 //!
-//! Both count bytes from the start of the run. The *tail* is the number of bytes written, the *head* the number of bytes read; byte
-//! number n is stored at n modulo the capacity. Frames begin at multiples of eight. Each side writes only its own count, on its own
-//! cache lines, and remembers the last value of the other's count, so that it reads the other's line only when it seems to be out
-//! of room or out of frames.
+//! Both count bytes from the start of the run. The *tail* is the number of bytes written, the *head* the
+//! number of bytes read; byte number n is stored at n modulo the capacity. Frames begin at multiples of
+//! eight. Each side writes only its own count, on its own cache lines, and remembers the last value of the
+//! other's count, so that it reads the other's line only when it seems to be out of room or out of frames.
 //!
 //! Why this is sound: the guarantees that each side relies on.
-//! - *Bytes are complete when they are read.* The producer stores the tail with release after writing the bytes; the consumer loads
-//!   it with acquire before it reads them.
-//! - *Bytes are read before they are overwritten.* The consumer stores the head with release after copying the bytes; the producer
-//!   loads it with acquire, and writes only where tail + length - head is at most the capacity.
-//! - *A producer without room is told when there is room.* The producer stores `refused`, then loads the head; the consumer stores
-//!   the head, then loads `refused`. A sequentially consistent fence stands between store and load on both sides, so that at least
-//!   one of them sees what the other has stored: either the producer finds the room, or the consumer finds the flag, clears it and
-//!   wakes the producer.
+//! - *Bytes are complete when they are read.* The producer stores the tail with release after writing the
+//!   bytes; the consumer loads it with acquire before it reads them.
+//! - *Bytes are read before they are overwritten.* The consumer stores the head with release after copying
+//!   the bytes; the producer loads it with acquire, and writes only where tail + length - head is at most the
+//!   capacity.
+//! - *A producer without room is told when there is room.* The producer stores `refused`, then loads the
+//!   head; the consumer stores the head, then loads `refused`. A sequentially consistent fence stands between
+//!   store and load on both sides, so that at least one of them sees what the other has stored: either the
+//!   producer finds the room, or the consumer finds the flag, clears it and wakes the producer.
 //!
-//! `tests/loom.rs` checks the ring and the doorbell under all allowed memory orders; `tests/shuttle.rs` tries interleavings of
-//! whole transports.
+//! `tests/loom.rs` checks the ring and the doorbell under all allowed memory orders; `tests/shuttle.rs` tries
+//! interleavings of whole transports.
 //!
-//! The other side is not trusted: a count out of range or an invalid header is [`Damage`]. Bytes are copied out once and only the
-//! copy is examined, so if a process changes them meanwhile, the only effect is a wrong checksum.
+//! The other side is not trusted: a count out of range or an invalid header is [`Damage`]. Bytes are copied
+//! out once and only the copy is examined, so if a process changes them meanwhile, the only effect is a wrong
+//! checksum.
 #![allow(unsafe_code)] // the bytes of a ring are shared with another process
 
 use std::marker::PhantomData;
@@ -42,7 +44,8 @@ pub(super) struct Control {
     tail: Apart<AtomicU64>,
     /// Bytes read; written by the consumer.
     head: Apart<AtomicU64>,
-    /// The producer had no room for a frame. Set by the producer, cleared by the consumer when it has made room.
+    /// The producer had no room for a frame. Set by the producer, cleared by the consumer when it has made
+    /// room.
     refused: Apart<AtomicU32>,
 }
 
@@ -71,7 +74,8 @@ impl<'a> Ring<'a> {
     ///
     /// # Safety
     ///
-    /// From `start` on, `capacity` bytes can be read and written for `'a`, and only rings with this `control` do so.
+    /// From `start` on, `capacity` bytes can be read and written for `'a`, and only rings with this `control`
+    /// do so.
     pub(super) unsafe fn new(control: &'a Control, start: *mut u8, capacity: u64) -> Self {
         assert!(
             capacity.is_power_of_two() && capacity >= 4 * ALIGNMENT,
@@ -109,7 +113,8 @@ impl<'a> Ring<'a> {
         self.control.head.store(head, Ordering::Release);
     }
 
-    /// Marks an access to the bytes. Shuttle only sees atomics, so this atomic lets it switch threads here too.
+    /// Marks an access to the bytes. Shuttle only sees atomics, so this atomic lets it switch threads here
+    /// too.
     #[inline(always)]
     fn touch(&self) {
         if cfg!(paceline_shuttle) {
@@ -123,8 +128,9 @@ impl<'a> Ring<'a> {
         let offset = (at & (self.capacity - 1)) as usize;
         let first = bytes.len().min(self.capacity as usize - offset);
         self.touch();
-        // SAFETY: `first` bytes from `offset` and the rest from 0 lie within the capacity, as no frame is longer than it; `bytes` is
-        // private, so they do not overlap. The consumer has read what stood there, see above.
+        // SAFETY: `first` bytes from `offset` and the rest from 0 lie within the capacity, as no frame is
+        // longer than it; `bytes` is private, so they do not overlap. The consumer has read what
+        // stood there, see above.
         unsafe {
             copy_nonoverlapping(bytes.as_ptr(), self.start.add(offset), first);
             copy_nonoverlapping(bytes.as_ptr().add(first), self.start, bytes.len() - first);
@@ -162,7 +168,8 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    /// Writes a frame. Returns whether there was room for it. Without room, the consumer is asked to tell when there is.
+    /// Writes a frame. Returns whether there was room for it. Without room, the consumer is asked to tell
+    /// when there is.
     #[inline]
     pub(super) fn push(&mut self, ring: Ring<'_>, payload: &[u8]) -> Result<bool, Damage> {
         let header = Header::new(self.number, payload)?;
@@ -215,8 +222,8 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// Copies the payload of the next frame to `payload`, which it overwrites. Returns whether there was a frame. Its room becomes
-    /// free only with [`Consumer::release`].
+    /// Copies the payload of the next frame to `payload`, which it overwrites. Returns whether there was a
+    /// frame. Its room becomes free only with [`Consumer::release`].
     #[inline]
     pub(super) fn pop(&mut self, ring: Ring<'_>, payload: &mut Vec<u8>) -> Result<bool, Damage> {
         if self.head == self.tail {
@@ -249,7 +256,8 @@ impl Consumer {
         Ok(true)
     }
 
-    /// Whether so much has been read since [`Consumer::release`] that it should be called again, although there is more to read.
+    /// Whether so much has been read since [`Consumer::release`] that it should be called again, although
+    /// there is more to read.
     #[inline]
     pub(super) fn is_to_release(&self, ring: Ring<'_>) -> bool {
         self.head - self.released >= ring.capacity / 8

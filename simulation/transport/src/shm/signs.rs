@@ -1,9 +1,10 @@
-//! Signs of life through shared memory: a thread of each process counts up in its [`Post`](super::Post), and notices whose count stands
-//! still.
+//! Signs of life through shared memory: a thread of each process counts up in its [`Post`](super::Post), and
+//! notices whose count stands still.
 //!
-//! A process that has ended is found by its lock, at once ([`Watch`](super::link::Watch)). One that the system has stopped holds its
-//! lock for ever, and only its silence shows that nothing will come from it. The engine looks for silence as well, but only once its
-//! run has begun, and not while a process reads its model.
+//! A process that has ended is found by its lock, at once ([`Watch`](super::link::Watch)). One that the
+//! system has stopped holds its lock for ever, and only its silence shows that nothing will come from it. The
+//! engine looks for silence as well, but only once its run has begun, and not while a process reads its
+//! model.
 //!
 //! Invariant: the thread ends when its handle is dropped, and waits for nobody but the clock until then.
 

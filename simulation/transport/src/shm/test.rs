@@ -1,5 +1,5 @@
-//! Links in one process: everything arrives in order and once, damage is refused, a process that ends is found. Links between
-//! processes are tested in `tests/shared_memory.rs`.
+//! Links in one process: everything arrives in order and once, damage is refused, a process that ends is
+//! found. Links between processes are tested in `tests/shared_memory.rs`.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,8 @@ fn frames(to: &SharedMemory) -> Result<Vec<(u32, Vec<u8>)>, PeerError> {
     to.receive(&mut |from, frame| frames.push((from, frame.to_vec()))).map(|_| frames)
 }
 
-/// Writes `bytes` into the ring from member 0 to member 1, from byte `at` on, and announces that `tail` bytes were written.
+/// Writes `bytes` into the ring from member 0 to member 1, from byte `at` on, and announces that `tail` bytes
+/// were written.
 fn write_raw(region: &Region, at: u64, bytes: &[u8], tail: u64) {
     region.ring(0, 1).write_raw(at, bytes, tail);
 }
@@ -169,7 +170,8 @@ fn others_do_not_get_in() {
     assert!(matches!(open(2, &group), SharedMemoryError::Io { .. }), "who has made it is gone");
 }
 
-/// Each of these would kill every process that maps the file by SIGBUS, or leave it with a file that is not the one it knows.
+/// Each of these would kill every process that maps the file by SIGBUS, or leave it with a file that is not
+/// the one it knows.
 #[test]
 fn nobody_changes_the_size_of_the_memory() {
     let ends = mesh(&Group::all(2));

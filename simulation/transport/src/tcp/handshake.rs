@@ -1,15 +1,18 @@
-//! How the two ends of a new connection find out that they belong together: they have the same version and the same secret.
+//! How the two ends of a new connection find out that they belong together: they have the same version and
+//! the same secret.
 //!
-//! 1. Each side sends a greeting whose format never changes: a magic number, its version, the security it wants, and 32 random
-//!    bytes. The accepting side answers only greetings, and closes all other connections without an answer.
+//! 1. Each side sends a greeting whose format never changes: a magic number, its version, the security it
+//!    wants, and 32 random bytes. The accepting side answers only greetings, and closes all other connections
+//!    without an answer.
 //! 2. If TLS is wanted, the TLS handshake follows; the connecting side is the client.
-//! 3. The connecting side proves with an HMAC over the *binding* that it knows the secret, then the other side does the same. With
-//!    TLS the binding is key material exported from the session, so that a proof is invalid on any other connection (RFC 9266 does
-//!    so for passwords); without TLS it is both greetings with their random bytes, which suffices on loopback, where there is no
-//!    man in the middle.
+//! 3. The connecting side proves with an HMAC over the *binding* that it knows the secret, then the other
+//!    side does the same. With TLS the binding is key material exported from the session, so that a proof is
+//!    invalid on any other connection (RFC 9266 does so for passwords); without TLS it is both greetings with
+//!    their random bytes, which suffices on loopback, where there is no man in the middle.
 //!
-//! Invariants: everything has a deadline; before both proofs are checked, a frame has at most [`MESSAGE_LIMIT`] bytes; any mistake
-//! closes this connection with an error that describes it, and has no other effect.
+//! Invariants: everything has a deadline; before both proofs are checked, a frame has at most
+//! [`MESSAGE_LIMIT`] bytes; any mistake closes this connection with an error that describes it, and has no
+//! other effect.
 
 #[cfg(all(test, not(any(paceline_shuttle, paceline_loom))))]
 mod test;
@@ -251,7 +254,8 @@ fn compare(ours: &Greeting, theirs: &Greeting) -> Result<(), HandshakeError> {
     Ok(())
 }
 
-/// Does the TLS handshake if wanted, and returns the binding: data that both sides share on this connection only.
+/// Does the TLS handshake if wanted, and returns the binding: data that both sides share on this connection
+/// only.
 fn bind(
     stream: &mut Stream,
     credentials: &Credentials,

@@ -1,7 +1,9 @@
-//! The helper thread of a process: it sends signs of life every quarter of the time limit, so that a process that computes for long
-//! does not count as lost, and finds peers that send none, once they are late. It sleeps otherwise.
+//! The helper thread of a process: it sends signs of life every quarter of the time limit, so that a process
+//! that computes for long does not count as lost, and finds peers that send none, once they are late. It
+//! sleeps otherwise.
 //!
-//! If the process also has links of another kind on which threads sleep, it passes on the first arrival after [`super::Tcp::arm`].
+//! If the process also has links of another kind on which threads sleep, it passes on the first arrival after
+//! [`super::Tcp::arm`].
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,8 @@ pub(super) fn run(core: &Core) {
             core.links().for_each(|(_, link)| link.give_sign());
             next = now + every;
         }
-        // If this process itself was stopped for some time, the others may have been too, so their silence starts anew.
+        // If this process itself was stopped for some time, the others may have been too, so their silence
+        // starts anew.
         if now.duration_since(last) > 2 * every {
             core.links().for_each(|(_, link)| link.heard());
         }

@@ -1,15 +1,15 @@
-//! Everything that a process stores about one peer: the connection, what waits to be sent, what has arrived, and whether it is
-//! lost.
+//! Everything that a process stores about one peer: the connection, what waits to be sent, what has arrived,
+//! and whether it is lost.
 //!
-//! Frames of the transport itself, *notices*, have their own numbers from 2^63 on and one byte: a sign of life, or the announcement
-//! of the end.
+//! Frames of the transport itself, *notices*, have their own numbers from 2^63 on and one byte: a sign of
+//! life, or the announcement of the end.
 //!
-//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are still received. A
-//! failed write only means that there is something to read: what the peer sent last, perhaps its announcement, or the end, which
-//! tells more.
+//! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are
+//! still received. A failed write only means that there is something to read: what the peer sent last,
+//! perhaps its announcement, or the end, which tells more.
 //!
-//! Invariants: frames leave and arrive in order, complete, once. Both buffers are bounded. Locks: no thread holds outgoing and
-//! incoming at the same time; the reason of the loss and the TLS session are locked last.
+//! Invariants: frames leave and arrive in order, complete, once. Both buffers are bounded. Locks: no thread
+//! holds outgoing and incoming at the same time; the reason of the loss and the TLS session are locked last.
 
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -246,7 +246,7 @@ impl Link {
         Err(lock(&self.kind).clone().expect("a loss has a reason"))
     }
 
-    /// Reads into the free part of the buffer. Returns whether there was something. Detects the end of the stream.
+    /// Reads into the free part of the buffer. Returns whether there was something. Detects the end.
     fn read_some(&self, incoming: &mut Incoming) -> bool {
         match self.stream.read(incoming.free()) {
             Ok(read) if read.bytes > 0 => {
@@ -277,8 +277,8 @@ impl Link {
         }
     }
 
-    /// Checks the peer's signs of life. Returns whether there may be something to receive or report now, and after which time to check
-    /// again.
+    /// Checks the peer's signs of life. Returns whether there may be something to receive or report now, and
+    /// after which time to check again.
     pub(super) fn look_for_signs(&self, limits: Limits) -> (bool, Duration) {
         if self.is_over() || self.is_done() {
             return (false, Duration::MAX);
@@ -316,7 +316,7 @@ impl Link {
         limits.judge(self.start.elapsed().saturating_sub(heard), self.spoken.load(Ordering::Relaxed))
     }
 
-    /// Records a sign of life, or restarts the time of silence if the peer could not be heard for other reasons.
+    /// Records a sign of life, or restarts the time of silence if it could not be heard for other reasons.
     pub(super) fn heard(&self) {
         self.heard_ms.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }

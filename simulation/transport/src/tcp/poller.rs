@@ -1,10 +1,12 @@
-//! What threads sleep on: an epoll set with the sockets of all peers and an eventfd for wake-ups; and for the helper thread a
-//! second set that contains the first one.
+//! What threads sleep on: an epoll set with the sockets of all peers and an eventfd for wake-ups; and for the
+//! helper thread a second set that contains the first one.
 //!
-//! All sockets are edge-triggered: an event says that something has changed, and the link remembers it until the data has been
-//! read. The eventfd is not: several threads look at the set, and only the one that was to be woken may take the wake-up
-//! ([`Poller::hush`]). An edge would go to whoever looks first, and leave the sleeper asleep. The first set is watched by the second one for one event at a time (EPOLLONESHOT), when [`Poller::arm`] asks for it. So an
-//! arrival wakes the helper thread only while another thread sleeps on something else.
+//! All sockets are edge-triggered: an event says that something has changed, and the link remembers it until
+//! the data has been read. The eventfd is not: several threads look at the set, and only the one that was to
+//! be woken may take the wake-up ([`Poller::hush`]). An edge would go to whoever looks first, and leave the
+//! sleeper asleep. The first set is watched by the second one for one event at a time (EPOLLONESHOT), when
+//! [`Poller::arm`] asks for it. So an arrival wakes the helper thread only while another thread sleeps on
+//! something else.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -58,8 +60,8 @@ impl Poller {
         epoll::add(&self.sockets, socket, EventData::new_u64(u64::from(peer)), flags)
     }
 
-    /// Calls `each` with the events of sockets, after sleeping up to `most` for them. Also returns, without events, after
-    /// [`Poller::wake`] or a signal.
+    /// Calls `each` with the events of sockets, after sleeping up to `most` for them. Also returns, without
+    /// events, after [`Poller::wake`] or a signal.
     pub(super) fn wait(&self, most: Duration, mut each: impl FnMut(Event)) {
         let mut events = Vec::with_capacity(EVENTS);
         let most = Timespec::try_from(most).ok();
@@ -90,7 +92,8 @@ impl Poller {
         let _ = read(&self.wake, &mut [0_u8; 8]);
     }
 
-    /// Lets the next arrival, or one that [`Poller::wait`] has not seen yet, end the sleep of the helper thread, once.
+    /// Lets the next arrival, or one that [`Poller::wait`] has not seen yet, end the sleep of the helper
+    /// thread, once.
     pub(super) fn arm(&self) {
         let flags = EventFlags::IN | EventFlags::ONESHOT;
         let armed = epoll::modify(&self.outer, &self.sockets, EventData::new_u64(WAKE), flags);

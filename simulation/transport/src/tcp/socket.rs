@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 pub(super) fn segment_bytes(socket: &TcpStream) -> io::Result<usize> {
     let mut bytes: libc::c_int = 0;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel writes at most `length` bytes to `bytes`, which has so many,
-    // and both outlive the call.
+    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel writes at most `length` bytes to
+    // `bytes`, which has so many, and both outlive the call.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -1,7 +1,8 @@
 //! A connection as a non-blocking stream of bytes, plain or with TLS.
 //!
-//! Invariants: the socket is non-blocking from the beginning; a caller that wants to wait gives a deadline ([`Stream::wait`]). The
-//! TLS session has its own lock, taken last and held during encryption and decryption, since both directions use the session.
+//! Invariants: the socket is non-blocking from the beginning; a caller that wants to wait gives a deadline
+//! ([`Stream::wait`]). The TLS session has its own lock, taken last and held during encryption and
+//! decryption, since both directions use the session.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -77,7 +78,8 @@ impl Stream {
         socket::segment_bytes(&self.socket).unwrap_or(1_448) - overhead
     }
 
-    /// Writes as many of the bytes as possible. An error of kind `WouldBlock` means that none could be written.
+    /// Writes as many of the bytes as possible. An error of kind `WouldBlock` means that none could be
+    /// written.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Some(tls) = &self.tls else {
             return retried(|| (&self.socket).write(bytes));
@@ -197,7 +199,8 @@ impl Tls {
         Ok(filled)
     }
 
-    /// Decrypts more bytes, after reading from the socket if none are left to decrypt. Returns whether the stream continues.
+    /// Decrypts more bytes, after reading from the socket if none are left to decrypt. Returns whether the
+    /// stream continues.
     fn decode(&mut self, socket: &TcpStream) -> io::Result<bool> {
         if self.start == self.end {
             let bytes = retried(|| (&*socket).read(&mut self.raw))?;

@@ -86,7 +86,8 @@ fn a_peer_without_a_sign_of_life_is_silent() {
     assert_eq!((frames.len(), lost), (1, PeerError::new(1, PeerErrorKind::Silent(limit))));
 }
 
-/// The receiving thread is inactive for much longer than the time limit, while the peer's helper sends signs of life.
+/// The receiving thread is inactive for much longer than the time limit, while the peer's helper sends signs
+/// of life.
 #[test]
 fn who_computes_for_long_is_not_lost_and_loses_nobody() {
     let limit = Duration::from_millis(100);

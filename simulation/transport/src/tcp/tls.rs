@@ -1,8 +1,8 @@
 //! TLS 1.3 without a certificate authority: every process creates its own certificate, and accepts any.
 //!
-//! This gives an encrypted channel to an unknown peer. [`super::handshake`] authenticates the peer: both sides prove that they know
-//! the secret, over key material that only the two ends of this channel have (RFC 5705, RFC 8446 section 7.5), so that a man in the
-//! middle cannot relay the proofs.
+//! This gives an encrypted channel to an unknown peer. [`super::handshake`] authenticates the peer: both
+//! sides prove that they know the secret, over key material that only the two ends of this channel have (RFC
+//! 5705, RFC 8446 section 7.5), so that a man in the middle cannot relay the proofs.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The lists of an enhanced heap: of each the first event, in a slot of one array, the others in a pool, and the list after it
-//! in its run.
+//! The lists of an enhanced heap: of each the first event, in a slot of one array, the others in a pool, and
+//! the list after it in its run.
 //!
-//! Most lists have one event where times are spread, and then need nothing but their slot. Invariants: a used slot is one list;
-//! a queue of the pool belongs to one list, or is empty and unused.
+//! Most lists have one event where times are spread, and then need nothing but their slot. Invariants: a used
+//! slot is one list; a queue of the pool belongs to one list, or is empty and unused.
 
 use std::collections::VecDeque;
 
@@ -76,7 +76,8 @@ impl<E> Lists<E> {
         self.slots.len()
     }
 
-    /// Takes a list out: its first event, the queue of the others, if there are any, and the list after it in its run.
+    /// Takes a list out: its first event, the queue of the others, if there are any, and the list after it in
+    /// its run.
     #[inline(always)]
     pub(super) fn take(&mut self, list: u32) -> (Event<E>, Option<u32>, u32) {
         let free = std::mem::replace(&mut self.free, list);

@@ -1,9 +1,10 @@
-//! The lists used lately, by their instants: the paper's cached pointer, for as many lists as there are, up to 1024.
+//! The lists used lately, by their instants: the paper's cached pointer, for as many lists as there are, up
+//! to 1024.
 //!
-//! A table without probing: an instant has one place, and the last one there is remembered. Two instants that take turns at one
-//! place get new lists each time, until there are so many that the table grows. What it says may be out of date;
-//! who asks checks that it is still a list of that instant. Only looked up, never iterated, so its layout cannot
-//! influence a result.
+//! A table without probing: an instant has one place, and the last one there is remembered. Two instants that
+//! take turns at one place get new lists each time, until there are so many that the table grows. What it
+//! says may be out of date; who asks checks that it is still a list of that instant. Only looked up, never
+//! iterated, so its layout cannot influence a result.
 
 use super::lists::{Instant, NONE};
 
@@ -48,7 +49,8 @@ impl Recent {
 }
 
 impl Entry {
-    /// The list of `at`, if it was used lately; it may have been taken since, and another one put in its place.
+    /// The list of `at`, if it was used lately; it may have been taken since, and another one put in its
+    /// place.
     #[inline(always)]
     pub(super) fn get(self, at: Instant) -> Option<u32> {
         (self.time == (at >> 16) as u64).then_some(self.list)

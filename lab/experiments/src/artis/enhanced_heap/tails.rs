@@ -1,7 +1,8 @@
 //! The last lists of a few runs, to which later instants are appended.
 //!
-//! Several, since a model that sends with several constant delays makes as many ascending sequences. Invariants: the latest is
-//! first; a list is the last one of its run, and forgotten when it is taken; places without one are behind all others.
+//! Several, since a model that sends with several constant delays makes as many ascending sequences.
+//! Invariants: the latest is first; a list is the last one of its run, and forgotten when it is taken; places
+//! without one are behind all others.
 
 use super::lists::{Instant, NONE};
 
@@ -18,8 +19,9 @@ impl Default for Tails {
 }
 
 impl Tails {
-    /// `list`, at `at`, is the last one of its run from now on: of the run that ends latest before `at`, whose last list is given
-    /// out, or of a new one, if need be in place of the run that ends latest of all. Gives out no list in that case.
+    /// `list`, at `at`, is the last one of its run from now on: of the run that ends latest before `at`,
+    /// whose last list is given out, or of a new one, if need be in place of the run that ends latest of
+    /// all. Gives out no list in that case.
     #[inline(always)]
     pub(super) fn place(&mut self, at: Instant, list: u32) -> u32 {
         for tail in &mut self.0 {

@@ -1,4 +1,5 @@
-//! The heap gives what the reference heap gives, in every gear; and how many nodes it has, on which its costs depend.
+//! The heap gives what the reference heap gives, in every gear; and how many nodes it has, on which its costs
+//! depend.
 
 use paceline_kernel::{Context, Event, EventQueue, Heap, LpId, Model, Rng, TieBreak, Time};
 
@@ -9,8 +10,8 @@ fn event(at: u64, number: u64) -> Event<u64> {
     Event::from_outside(TieBreak::Fixed, number, Time::ticks(at), LpId(0), number)
 }
 
-/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, by constant delays, before what
-/// was given out.
+/// Draws times in one of several manners: spread, bunched, simultaneous, far apart, by constant delays,
+/// before what was given out.
 fn time(rng: &mut Rng, manner: u64, now: u64) -> u64 {
     match manner {
         0 => now + rng.below(1_000),
@@ -68,8 +69,8 @@ fn it_gives_what_the_heap_gives_whatever_is_done_to_it() {
     }
 }
 
-/// LPs that send each other what is left of a message, at once to themselves or on a coarse grid of times: many
-/// events are simultaneous, and many have a depth.
+/// LPs that send each other what is left of a message, at once to themselves or on a coarse grid of times:
+/// many events are simultaneous, and many have a depth.
 struct Ripples(u64);
 
 impl Model for Ripples {

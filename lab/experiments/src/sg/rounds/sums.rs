@@ -23,8 +23,8 @@ impl Sums {
 /// The rounds of a run by the number of their processes.
 pub type Sizes = BTreeMap<usize, Sums>;
 
-/// Rounds grouped by powers of two of their sizes: mean size with number of rounds, seconds of code, seconds of
-/// answers.
+/// Rounds grouped by powers of two of their sizes: mean size with number of rounds, seconds of code, seconds
+/// of answers.
 pub fn classes(sizes: &Sizes) -> [Vec<(f64, f64)>; 3] {
     let mut classes: BTreeMap<u32, Sums> = BTreeMap::new();
     for (size, sums) in sizes {

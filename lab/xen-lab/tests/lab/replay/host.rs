@@ -22,8 +22,8 @@ pub struct Plugin {
     pub pcpus: u32,
     /// Whether it takes reports.
     pub reports: bool,
-    /// Whether domains have shares that can be set, which may be too much for a PCPU, and timers are for PCPUs that idle: in
-    /// C they are what such a decision ends with.
+    /// Whether domains have shares that can be set, which may be too much for a PCPU, and timers are for
+    /// PCPUs that idle: in C they are what such a decision ends with.
     pub has_shares: bool,
 }
 

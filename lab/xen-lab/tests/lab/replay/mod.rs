@@ -1,9 +1,10 @@
-//! The plug-ins of `lab/xen/sched`, compiled for this machine against the shim in `lab/xen/shim`, and driven through the same
-//! operations as the policies that they repeat.
+//! The plug-ins of `lab/xen/sched`, compiled for this machine against the shim in `lab/xen/shim`, and driven
+//! through the same operations as the policies that they repeat.
 //!
-//! [`Host`] plays Xen's core scheduler for a policy, and writes down what it does in the language of `lab/xen/shim/replay.c`
-//! with what is expected to be decided; [`decides_alike`] has a plug-in replay it. What only holds for a plug-in's policy - how its
-//! settings are called in C, what a report means to it - is in its [`Plugin`].
+//! [`Host`] plays Xen's core scheduler for a policy, and writes down what it does in the language of
+//! `lab/xen/shim/replay.c` with what is expected to be decided; [`decides_alike`] has a plug-in replay it.
+//! What only holds for a plug-in's policy - how its settings are called in C, what a report means to it - is
+//! in its [`Plugin`].
 //!
 //! Address and undefined-behaviour sanitizers are on, and leaks are looked for when the program ends.
 
@@ -135,7 +136,8 @@ fn agrees(replay: &mut Option<Replay>, script: &Script) -> Result<(), String> {
     ))
 }
 
-/// So many random sequences of operations, on plug-ins with random settings: every decision is that of the policy.
+/// So many random sequences of operations, on plug-ins with random settings: every decision is that of the
+/// policy.
 #[track_caller]
 pub fn decides_alike(plugins: impl Strategy<Value = Plugin>) {
     let is_full = std::env::var("PACELINE_MATRIX").is_ok_and(|matrix| matrix == "full");
@@ -153,8 +155,8 @@ pub fn decides_alike(plugins: impl Strategy<Value = Plugin>) {
     assert_eq!(complaint.as_deref(), Some(""), "no leaks, and nothing else to complain about");
 }
 
-/// So many random sequences of what no policy can be told (`lab/xen/shim/fuzz.c`): the plug-in's invariants hold, and all who are
-/// awake run in the end.
+/// So many random sequences of what no policy can be told (`lab/xen/shim/fuzz.c`): the plug-in's invariants
+/// hold, and all who are awake run in the end.
 #[track_caller]
 pub fn survives(name: &str, seeds: u64) {
     let mut replay = Replay::start();

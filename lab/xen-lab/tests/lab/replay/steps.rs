@@ -3,7 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A step. Numbers choose among those that there are: `vcpu` the nth of all VCPUs, and so on. A step that no VCPU can take is left out.
+/// A step. Numbers choose among those that there are: `vcpu` the nth of all VCPUs, and so on. A step that no
+/// VCPU can take is left out.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Time passes; slices end and timers go off meanwhile.

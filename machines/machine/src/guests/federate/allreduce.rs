@@ -1,10 +1,11 @@
 //! Reductions over all federates by messages: each contributes a value, and each gets the reduced value.
 //!
-//! A state machine: values and notes go in, notes to others come out of `out`, and `whole` has the result. A federate
-//! contributes to one pass after the other, to each once it has the result of the one before.
+//! A state machine: values and notes go in, notes to others come out of `out`, and `whole` has the result. A
+//! federate contributes to one pass after the other, to each once it has the result of the one before.
 //!
-//! Invariant: a whole joins exactly one contribution of every federate. With the butterfly a note may come a pass early, from
-//! a partner that is through already; never earlier, since no federate completes a pass before all have contributed to it.
+//! Invariant: a whole joins exactly one contribution of every federate. With the butterfly a note may come a
+//! pass early, from a partner that is through already; never earlier, since no federate completes a pass
+//! before all have contributed to it.
 
 #[cfg(test)]
 mod test;

@@ -1,10 +1,12 @@
 //! A conservative federate: windows from LBTS to LBTS plus lookahead, and a reduction by messages after each.
 //!
-//! It runs what is before the bound, in batches, and sends what leaves it. When nothing safe is left, or after so many events,
-//! it takes part in the next reduction, and continues meanwhile. The reduction is repeated until the messages sent
-//! before their senders joined have all come; its result is LBTS, and the bound LBTS plus lookahead.
+//! It runs what is before the bound, in batches, and sends what leaves it. When nothing safe is left, or
+//! after so many events, it takes part in the next reduction, and continues meanwhile. The reduction is
+//! repeated until the messages sent before their senders joined have all come; its result is LBTS, and the
+//! bound LBTS plus lookahead.
 //!
-//! A federate without an incoming channel from another federate never receives a message: its bound is the horizon.
+//! A federate without an incoming channel from another federate never receives a message: its bound is the
+//! horizon.
 //!
 //! Invariant: no event arrives before the bound.
 

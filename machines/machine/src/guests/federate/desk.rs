@@ -1,7 +1,8 @@
-//! What every federate has in its guest, under either protocol: the messages to the others, the reductions, the cost of its work,
-//! and the page that it shares with the hypervisor.
+//! What every federate has in its guest, under either protocol: the messages to the others, the reductions,
+//! the cost of its work, and the page that it shares with the hypervisor.
 //!
-//! Invariant: [`Op`]s are returned in the order of the work that they stand for; a message is counted as sent when it is queued.
+//! Invariant: [`Op`]s are returned in the order of the work that they stand for; a message is counted as sent
+//! when it is queued.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -162,8 +163,8 @@ impl<M: Model + 'static> Desk<M> {
 
     /// Takes part in the next pass of the round.
     ///
-    /// A message of the present colour that is still on its way may arrive after the round, and its receiver trusts that
-    /// nothing arrives before the round's time plus lookahead: so it counts as much earlier.
+    /// A message of the present colour that is still on its way may arrive after the round, and its receiver
+    /// trusts that nothing arrives before the round's time plus lookahead: so it counts as much earlier.
     pub fn contribute(&mut self, floor: Time, failed: bool) {
         let sent = match self.transit.least() {
             Time::MAX => Time::MAX,
@@ -194,7 +195,8 @@ impl<M: Model + 'static> Desk<M> {
         Some(Pass::Least(least))
     }
 
-    /// Reports the LVT, if that has changed by more than the lookahead, or a part of it (PSX paper, section 3.1).
+    /// Reports the LVT, if that has changed by more than the lookahead, or a part of it (PSX paper, section
+    /// 3.1).
     pub fn report(&mut self, guest: &mut Guest<'_>, lvt: Time) {
         let change = lvt.max(self.reported) - lvt.min(self.reported);
         let least = Time::nanos(self.lookahead.as_nanos() / u64::from(self.settings.reports_per_lookahead));
@@ -225,8 +227,8 @@ impl<M: Model + 'static> Desk<M> {
         self.ops.push_back(Op::Receive(self.settings.wait));
     }
 
-    /// What to do next, if that is known. The page says that the federate waits from when it does until it has found
-    /// something else to do.
+    /// What to do next, if that is known. The page says that the federate waits from when it does until it
+    /// has found something else to do.
     pub fn next_op(&mut self, guest: &mut Guest<'_>) -> Option<Op> {
         let op = self.ops.pop_front()?;
         let waits = self.settings.flags_waiting && matches!(op, Op::Receive(_));

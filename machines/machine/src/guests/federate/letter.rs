@@ -25,7 +25,8 @@ enum Item<E> {
     Anti(Receipt<E>),
 }
 
-/// Empties `mail` into packets of at most `most` events and anti-messages, each given out with how many are in it.
+/// Empties `mail` into packets of at most `most` events and anti-messages, each given out with how many are
+/// in it.
 pub(super) fn pack<E>(mail: &mut Mail<E>, colour: u32, most: u32, mut send: impl FnMut(Letter<E>, u32)) {
     let mut group = Mail::default();
     in_order(mail, |item| {

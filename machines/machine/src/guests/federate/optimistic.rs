@@ -1,12 +1,12 @@
 //! An optimistic federate: Time Warp, with GVT by reductions during which all federates continue.
 //!
-//! It takes in its mail, runs a batch, sends what leaves it, and looks again. After so many events, or when it has nothing to
-//! do before GVT moves on, it joins the next round of GVT, and continues meanwhile; the round is repeated until the
-//! messages sent before their senders joined have all come. When GVT has passed the horizon, all retreat, and one
-//! more round ensures that every message has arrived.
+//! It takes in its mail, runs a batch, sends what leaves it, and looks again. After so many events, or when
+//! it has nothing to do before GVT moves on, it joins the next round of GVT, and continues meanwhile; the
+//! round is repeated until the messages sent before their senders joined have all come. When GVT has passed
+//! the horizon, all retreat, and one more round ensures that every message has arrived.
 //!
-//! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus lookahead
-//! ([`Desk::contribute`] counts messages so).
+//! Invariant: when GVT is handed to the [`Warp`], no message that arrives later is for before GVT plus
+//! lookahead ([`Desk::contribute`] counts messages so).
 
 use paceline_kernel::{Bounds, EventError, Model, MovingWindow, Rollbacks, Time, Warp, WarpTurn};
 
@@ -170,8 +170,8 @@ impl<M: Model + 'static> Optimistic<M> {
 }
 
 impl Width {
-    /// A batch of `ran` events where `aim` were wanted was to go to `end`; the federate is at `floor` now. What is run again
-    /// after a rollback is sparse, and says nothing.
+    /// A batch of `ran` events where `aim` were wanted was to go to `end`; the federate is at `floor` now.
+    /// What is run again after a rollback is sparse, and says nothing.
     fn learn(&mut self, ran: u64, aim: u64, end: Time, floor: Time) {
         let fresh = end > self.front;
         self.front = self.front.max(end);

@@ -1,6 +1,7 @@
 //! What remains when all federates are done: the results of the simulation, and its costs.
 //!
-//! Invariant: the results - digest, events, last event, output - are those of the engine for the same model and seed.
+//! Invariant: the results - digest, events, last event, output - are those of the engine for the same model
+//! and seed.
 
 use std::any::Any;
 

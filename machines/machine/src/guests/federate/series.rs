@@ -3,8 +3,8 @@
 /// Samples kept, at most.
 const MOST: usize = 512;
 
-/// Samples of (real time in nanoseconds, events committed by then). When there are too many, every second one is dropped, and
-/// from then on only every second one taken.
+/// Samples of (real time in nanoseconds, events committed by then). When there are too many, every second one
+/// is dropped, and from then on only every second one taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     samples: Vec<(u64, u64)>,

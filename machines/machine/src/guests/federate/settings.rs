@@ -24,7 +24,8 @@ pub enum Reduction {
         /// Children of a federate.
         fan_in: u32,
     },
-    /// Pairs exchange what they have, at distances 1, 2, 4, ... (recursive doubling); every federate ends with the result.
+    /// Pairs exchange what they have, at distances 1, 2, 4, ... (recursive doubling); every federate ends
+    /// with the result.
     Butterfly,
     /// Every federate sends its value to federate 0, which sends the result to all.
     Central,
@@ -36,8 +37,8 @@ pub enum Reported {
     /// The earliest event that is not final: best under PSX, says the PSX paper.
     #[default]
     Committable,
-    /// The earliest event that is to be run: it moves with everything that an optimistic federate runs, and falls when it
-    /// rolls back. For a conservative federate both are the same.
+    /// The earliest event that is to be run: it moves with everything that an optimistic federate runs, and
+    /// falls when it rolls back. For a conservative federate both are the same.
     Processable,
 }
 
@@ -58,7 +59,8 @@ pub struct GuestSettings {
     pub poll_ns: u64,
     /// CPU time of a message of a reduction, in the federate that gets it.
     pub reduce_ns: u64,
-    /// Events between two looks into the inbox. A conservative federate handles at most so many, an optimistic one about so many.
+    /// Events between two looks into the inbox. A conservative federate handles at most so many, an
+    /// optimistic one about so many.
     pub batch: u32,
     /// Bytes of an event, an anti-message, or a message of a reduction.
     pub message_bytes: u32,
@@ -66,21 +68,24 @@ pub struct GuestSettings {
     pub per_packet: u32,
     /// The way of the reductions.
     pub reduction: Reduction,
-    /// A federate takes part in the next reduction, for LBTS or GVT, after so many events, or when it has nothing to do.
+    /// A federate takes part in the next reduction, for LBTS or GVT, after so many events, or when it has
+    /// nothing to do.
     pub gvt_period: u32,
     /// Whether it reports its LVT, and that it simulates, to the hypervisor (PSX paper, section 3.1).
     pub reports: bool,
     /// What it reports as its LVT.
     pub reported: Reported,
-    /// By more than what part of the lookahead the LVT must have changed to be reported again: one divided by this number. The PSX paper
-    /// has 1; finer reports let the hypervisor keep federates abreast within a window.
+    /// By more than what part of the lookahead the LVT must have changed to be reported again: one divided
+    /// by this number. The PSX paper has 1; finer reports let the hypervisor keep federates abreast
+    /// within a window.
     pub reports_per_lookahead: u32,
     /// Whether it flags to the hypervisor that it only waits for others.
     pub flags_waiting: bool,
 }
 
 impl Default for GuestSettings {
-    /// Conservative, polling, without reports: the unmodified engine of the PSX paper, as far as the paper describes it.
+    /// Conservative, polling, without reports: the unmodified engine of the PSX paper, as far as the paper
+    /// describes it.
     fn default() -> Self {
         Self {
             sync: Protocol::Conservative,

@@ -1,5 +1,5 @@
-//! Federates without a machine: they take turns at random and messages are late, in order only between each two - and always
-//! the results of the sequential reference.
+//! Federates without a machine: they take turns at random and messages are late, in order only between each
+//! two - and always the results of the sequential reference.
 //!
 //! `PACELINE_CASES` sets the number of cases (default 600), `PACELINE_SEED` the first.
 
@@ -54,8 +54,8 @@ struct Seen {
     computed_ns: u64,
 }
 
-/// So many steps are enough: most cases take less than a million, and one in which two LPs roll each other back over slow lines, some
-/// hundred thousand times, 42 million.
+/// So many steps are enough: most cases take less than a million, and one in which two LPs roll each other
+/// back over slow lines, some hundred thousand times, 42 million.
 const STEPS: u64 = 200_000_000;
 
 /// Runs the programs until all are done; messages wait as long as chance wants.
@@ -235,8 +235,8 @@ fn optimistic(zero: bool) {
         for saving in [Saving::Copy, Saving::Periodic, Saving::Undo] {
             let mesh = Mesh::draw(number, zero);
             let lps = mesh.lps();
-            // Some lookaheads; without lookahead some nanoseconds, down to the instant that GVT allows. Much more is optimism
-            // without bound, under which slow lines make nothing but rollbacks.
+            // Some lookaheads; without lookahead some nanoseconds, down to the instant that GVT allows. Much
+            // more is optimism without bound, under which slow lines make nothing but rollbacks.
             let most_ns = 4 * mesh.lookahead().as_nanos();
             let optimism = Optimism {
                 saving,

@@ -1,11 +1,12 @@
 //! Which messages are still on their way: colours (Mattern, 1993).
 //!
-//! A federate that joins a round changes colour; every message carries its sender's. The messages of earlier colours - sent
-//! before the sender joined - are all received once the number sent minus the number received, summed over all federates, is zero; then
-//! the moments at which the federates counted form a cut that no such message crosses.
+//! A federate that joins a round changes colour; every message carries its sender's. The messages of earlier
+//! colours - sent before the sender joined - are all received once the number sent minus the number received,
+//! summed over all federates, is zero; then the moments at which the federates counted form a cut that no
+//! such message crosses.
 //!
-//! Invariant: a message is of a colour that its receiver has, had, or will have next. No federate advances a colour
-//! before all have joined the round in between.
+//! Invariant: a message is of a colour that its receiver has, had, or will have next. No federate advances a
+//! colour before all have joined the round in between.
 
 use paceline_kernel::Time;
 

@@ -1,5 +1,5 @@
-//! A driver for guest programs without a machine: it runs them in any order and delivers messages in any order, but for those
-//! from one process to another, which stay in the order in which they were sent.
+//! A driver for guest programs without a machine: it runs them in any order and delivers messages in any
+//! order, but for those from one process to another, which stay in the order in which they were sent.
 //!
 //! Invariant: what happens depends on the programs and the seed alone.
 
@@ -43,7 +43,8 @@ impl Ran {
     }
 }
 
-/// Runs `programs`, the first of which is process `first`, to the end. What stands in the way comes back: who waits for what.
+/// Runs `programs`, the first of which is process `first`, to the end. What stands in the way comes back: who
+/// waits for what.
 pub fn drive(mut programs: Vec<Box<dyn Program>>, first: u32, seed: u64) -> Result<Ran, String> {
     let count = programs.len();
     let mut rng = Rng::new(seed, 0);
@@ -91,8 +92,8 @@ pub fn drive(mut programs: Vec<Box<dyn Program>>, first: u32, seed: u64) -> Resu
     }
 }
 
-/// Runs `programs` one after the other, each to its end with messages of those before it only; the last one gets its messages
-/// in the order of `senders`. Returns the last one.
+/// Runs `programs` one after the other, each to its end with messages of those before it only; the last one
+/// gets its messages in the order of `senders`. Returns the last one.
 pub fn last_hears(mut programs: Vec<Box<dyn Program>>, first: u32, senders: &[u32]) -> Box<dyn Program> {
     let last = programs.len() - 1;
     let mut sent: BTreeMap<(u32, u32), VecDeque<Message>> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! LVTs over real time as small multiples: one panel for each federate, with the line of each run, and bars below that
-//! show when the federate had a CPU.
+//! LVTs over real time as small multiples: one panel for each federate, with the line of each run, and bars
+//! below that show when the federate had a CPU.
 //!
-//! Invariants: coordinates are whole tenths of a pixel, computed from whole nanoseconds; the ground is transparent, and
-//! every colour can be read on white and on the dark ground of code hosts.
+//! Invariants: coordinates are whole tenths of a pixel, computed from whole nanoseconds; the ground is
+//! transparent, and every colour can be read on white and on the dark ground of code hosts.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The Ousterhout matrix: a row per time slot, a column per PCPU, in every cell one VCPU or none.
 //!
-//! Invariants: a VCPU that is seated is in one cell; all VCPUs of a gang are in one row; no row is empty. The number of a
-//! row is never used again.
+//! Invariants: a VCPU that is seated is in one cell; all VCPUs of a gang are in one row; no row is empty. The
+//! number of a row is never used again.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ impl Matrix {
         columns(&vec![None; self.pcpus], gang).is_some()
     }
 
-    /// Seats a gang that has no cells, in the first row with enough free ones or in a new row. Returns the row, and the column of
-    /// each VCPU.
+    /// Seats a gang that has no cells, in the first row with enough free ones or in a new row. Returns the
+    /// row, and the column of each VCPU.
     pub fn seat(&mut self, gang: &[Seat]) -> (u32, Vec<PcpuId>) {
         let fits = |(number, row): (&u32, &Vec<_>)| Some((*number, columns(row, gang)?));
         let found = self.rows.iter().find_map(fits);
@@ -73,8 +73,8 @@ impl Matrix {
     }
 }
 
-/// Columns for all VCPUs of `gang` in the free cells of a row: first pinned VCPUs, then those that can keep their column, then
-/// the others from the left.
+/// Columns for all VCPUs of `gang` in the free cells of a row: first pinned VCPUs, then those that can keep
+/// their column, then the others from the left.
 fn columns(row: &[Option<VcpuId>], gang: &[Seat]) -> Option<Vec<PcpuId>> {
     let mut free: Vec<bool> = row.iter().map(Option::is_none).collect();
     let mut columns = vec![None; gang.len()];

@@ -1,7 +1,9 @@
-//! The moves of gang scheduling: into and out of the matrix and the queues of the columns, and from slot to slot.
+//! The moves of gang scheduling: into and out of the matrix and the queues of the columns, and from slot to
+//! slot.
 //!
-//! Invariants: a VCPU that is awake either runs or is in the queue of its column, under the key of [`Vcpu::key`], which does
-//! not change meanwhile; one that sleeps does neither; `awake` counts the VCPUs that are awake, by row.
+//! Invariants: a VCPU that is awake either runs or is in the queue of its column, under the key of
+//! [`Vcpu::key`], which does not change meanwhile; one that sleeps does neither; `awake` counts the VCPUs
+//! that are awake, by row.
 
 use super::matrix::Seat;
 use super::{Gang, Name, Vcpu};

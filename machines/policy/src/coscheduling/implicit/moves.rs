@@ -1,6 +1,7 @@
 //! The moves of implicit co-scheduling: between waiting and running, to the front, to another PCPU.
 //!
-//! Invariant: a VCPU that is awake either runs on its PCPU or waits in that PCPU's queue and, unless it is pinned, in `free` too.
+//! Invariant: a VCPU that is awake either runs on its PCPU or waits in that PCPU's queue and, unless it is
+//! pinned, in `free` too.
 
 use super::Implicit;
 use super::queue::Place;
@@ -34,7 +35,8 @@ impl Implicit {
         }
     }
 
-    /// Asks an idle PCPU to run `id`, which has begun to wait: its own, else another one. Returns whether there is one.
+    /// Asks an idle PCPU to run `id`, which has begun to wait: its own, else another one. Returns whether
+    /// there is one.
     pub(super) fn offer(&mut self, id: VcpuId, orders: &mut Orders) -> bool {
         let vcpu = &self.vcpus[id];
         let (home, pinned) = (vcpu.home, vcpu.pinned);
@@ -71,7 +73,8 @@ impl Implicit {
         Some(id)
     }
 
-    /// The VCPU to run next on `pcpu`: the first in its queue, else the one that has waited longest elsewhere.
+    /// The VCPU to run next on `pcpu`: the first in its queue, else the one that has waited longest
+    /// elsewhere.
     pub(super) fn next(&mut self, pcpu: PcpuId) -> Option<VcpuId> {
         let first_here = self.queues[pcpu.index()].first().map(|(_, id)| id);
         let id = first_here.or(self.free.first().map(|(_, id)| id))?;

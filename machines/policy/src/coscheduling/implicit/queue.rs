@@ -1,7 +1,8 @@
-//! The queue of a PCPU: boosted VCPUs, the last boost first; then the one that was preempted; then all others in turn.
+//! The queue of a PCPU: boosted VCPUs, the last boost first; then the one that was preempted; then all others
+//! in turn.
 //!
-//! Invariant: `with_messages` holds exactly the VCPUs of `order` whose domain has messages, in the order in which they began to
-//! wait: a preempted VCPU comes after all that waited already.
+//! Invariant: `with_messages` holds exactly the VCPUs of `order` whose domain has messages, in the order in
+//! which they began to wait: a preempted VCPU comes after all that waited already.
 
 use crate::VcpuId;
 use crate::queues::RunQueue;

@@ -1,6 +1,8 @@
-//! VCPUs that wait for one PCPU: in the line's own order, and also in the order of each preference of the rule.
+//! VCPUs that wait for one PCPU: in the line's own order, and also in the order of each preference of the
+//! rule.
 //!
-//! Invariant: a VCPU is in all sets under the [`Spot`] with which it was inserted; the caller gives the same one to remove it.
+//! Invariant: a VCPU is in all sets under the [`Spot`] with which it was inserted; the caller gives the same
+//! one to remove it.
 
 use crate::VcpuId;
 use crate::deadline::choice::{PREFERENCES, Rank, Rule};
@@ -56,7 +58,8 @@ impl Line {
         self.order.first().map(|((key, _), vcpu)| (key, vcpu))
     }
 
-    /// The VCPU that `rule` chooses, by the indexes: the first of the first preference that has one, else the first in order.
+    /// The VCPU that `rule` chooses, by the indexes: the first of the first preference that has one, else the
+    /// first in order.
     pub fn choose(&self, now_ns: u64, rule: &dyn Rule) -> Option<VcpuId> {
         let heads = self.preferred.iter().enumerate();
         let mut heads = heads.filter_map(|(number, set)| Some((number, set.first()?)));

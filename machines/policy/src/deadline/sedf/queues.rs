@@ -1,7 +1,8 @@
 //! The moves between the lines of SEDF, and the choice from them.
 //!
-//! Invariants: an awake VCPU that does not run is in at most one of the three lines of its home, one that runs or sleeps in
-//! none; an awake VCPU, even one that runs, is in the waiting line exactly if it has a slice and its period is to come.
+//! Invariants: an awake VCPU that does not run is in at most one of the three lines of its home, one that
+//! runs or sleeps in none; an awake VCPU, even one that runs, is in the waiting line exactly if it has a
+//! slice and its period is to come.
 
 use super::line::Spot;
 use super::share::Share;
@@ -145,7 +146,8 @@ impl Sedf {
         }
     }
 
-    /// The VCPU that the rule chooses from the first line that is not empty, and how many entries were read for it.
+    /// The VCPU that the rule chooses from the first line that is not empty, and how many entries were read
+    /// for it.
     pub(super) fn choose(&mut self, now_ns: u64, pcpu: PcpuId) -> (Option<VcpuId>, u32) {
         let on_pcpu = &mut self.pcpus[pcpu.index()];
         if let Some((score_ns, _)) = on_pcpu.lines[Place::Extra as usize].first() {
@@ -179,7 +181,8 @@ impl Sedf {
         if vcpu.place == Place::Run { slice_ns - vcpu.used_ns } else { quantum_ns }
     }
 
-    /// Asks for a decision if `id`, which has just entered a line, may change it (like Xen's `should_switch`).
+    /// Asks for a decision if `id`, which has just entered a line, may change it (like Xen's
+    /// `should_switch`).
     pub(super) fn ask_if_better(&self, id: VcpuId, orders: &mut Orders) {
         let vcpu = &self.vcpus[id];
         let pcpu = &self.pcpus[vcpu.home.index()];

@@ -27,7 +27,8 @@ impl Share {
         }
     }
 
-    /// This share with the changes of `settings`. A new period without a new slice keeps the promised part of the time.
+    /// This share with the changes of `settings`. A new period without a new slice keeps the promised part of
+    /// the time.
     pub fn read(self, settings: &mut Settings, who: DomId) -> Result<Self, PolicyError> {
         let period_ns = settings.nanos("period", self.period_ns, 10_000, 10_000 * MILLISECOND)?;
         let same_part = u128::from(self.slice_ns) * u128::from(period_ns) / u128::from(self.period_ns);
@@ -60,7 +61,8 @@ impl Loads {
         Self(vec![Load::default(); pcpus as usize])
     }
 
-    /// A PCPU for every VCPU of `domain`, in order: its pin, or the one with fewest VCPUs among those that can promise it.
+    /// A PCPU for every VCPU of `domain`, in order: its pin, or the one with fewest VCPUs among those that
+    /// can promise it.
     pub fn place(&mut self, domain: &NewDomain, share: Share) -> Result<Vec<PcpuId>, PolicyError> {
         let mut homes = Vec::with_capacity(domain.vcpus.len());
         for pin in &domain.pins {
@@ -72,7 +74,8 @@ impl Loads {
         Ok(homes)
     }
 
-    /// The PCPU with fewest VCPUs among those that can promise `share`; if none can, the one that comes nearest.
+    /// The PCPU with fewest VCPUs among those that can promise `share`; if none can, the one that comes
+    /// nearest.
     fn best(&self, share: Share) -> PcpuId {
         let by_need = |(number, load): (usize, &Load)| {
             let short_of = (load.parts + share.parts()).saturating_sub(WHOLE);

@@ -1,12 +1,13 @@
 //! A VCPU under borrowed virtual time: how its virtual times advance, and when it is warped.
 //!
-//! Invariants: AVT never falls; a VCPU is warped for at most its limit of CPU time in one go, and not before its time without
-//! warp is over.
+//! Invariants: AVT never falls; a VCPU is warped for at most its limit of CPU time in one go, and not before
+//! its time without warp is over.
 
 use crate::settings::{Setting, Settings, bad};
 use crate::{DomId, PcpuId, PolicyError};
 
-/// How far virtual time advances per unit of CPU time, unless a domain's setting differs. Warps are in CPU time at this rate.
+/// How far virtual time advances per unit of CPU time, unless a domain's setting differs. Warps are in CPU
+/// time at this rate.
 const COMMON_ADVANCE: u64 = 10;
 
 /// The settings of a domain.
@@ -25,7 +26,8 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// `mcu_advance` (10), `warp` (none), `warp_limit` (none) and, if that is set, `unwarp`; `old` has the defaults.
+    /// `mcu_advance` (10), `warp` (none), `warp_limit` (none) and, if that is set, `unwarp`; `old` has the
+    /// defaults.
     pub(super) fn from_settings(dom: DomId, settings: &mut Settings, old: Self) -> Result<Self, PolicyError> {
         const MOST: u64 = 1_000_000_000_000;
         let terms = Self {
@@ -118,7 +120,8 @@ impl Vcpu {
         self.charged_ns = now_ns;
     }
 
-    /// Charges it for running until now. If its warp limit is reached here, returns until when it is not warped.
+    /// Charges it for running until now. If its warp limit is reached here, returns until when it is not
+    /// warped.
     pub(super) fn charge(&mut self, now_ns: u64) -> Option<u64> {
         let ran_ns = now_ns - self.charged_ns;
         self.avt = self.avt_at(now_ns);

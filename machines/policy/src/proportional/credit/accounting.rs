@@ -1,9 +1,11 @@
-//! The accounting of the credit scheduler: what ticks charge, and what every third tick hands out (`csched_acct` in Xen).
+//! The accounting of the credit scheduler: what ticks charge, and what every third tick hands out
+//! (`csched_acct` in Xen).
 //!
 //! Credits are kept in nanoseconds of CPU time; Xen's 100 credits are one tick of them. A VCPU becomes active
-//! when a tick finds it running, and inactive when it has more credits than it may save; only active VCPUs earn, and only their
-//! domains' weights count. A domain whose VCPUs cannot use up its part leaves the rest to the domains after it in the list. If a
-//! domain before it could have used more, it moves to the head of the list, so that in the next period it leaves the rest to all.
+//! when a tick finds it running, and inactive when it has more credits than it may save; only active VCPUs
+//! earn, and only their domains' weights count. A domain whose VCPUs cannot use up its part leaves the rest
+//! to the domains after it in the list. If a domain before it could have used more, it moves to the head of
+//! the list, so that in the next period it leaves the rest to all.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +47,8 @@ impl Credit {
         }
     }
 
-    /// Keeps the ticks going while there is a VCPU to charge or to pay; they are at whole multiples of the tick.
+    /// Keeps the ticks going while there is a VCPU to charge or to pay; they are at whole multiples of the
+    /// tick.
     pub(super) fn keep_ticking(&mut self, now_ns: u64, orders: &mut Orders) {
         if self.tick_at_ns.is_none() {
             let next_ns = (now_ns / self.rules.tick_ns + 1) * self.rules.tick_ns;

@@ -1,7 +1,8 @@
 //! Which VCPU runs where under the credit scheduler: a PCPU for a VCPU that wakes, a VCPU for a PCPU.
 //!
-//! A VCPU with a soft affinity goes to an idle PCPU that it prefers before any other idle one (`__runq_tickle`), and a PCPU that looks for work
-//! in the queues of others takes what prefers it first (`csched_load_balance`). What runs is not moved for its preference.
+//! A VCPU with a soft affinity goes to an idle PCPU that it prefers before any other idle one
+//! (`__runq_tickle`), and a PCPU that looks for work in the queues of others takes what prefers it first
+//! (`csched_load_balance`). What runs is not moved for its preference.
 
 use super::{Class, Credit};
 use crate::affinity::Affinity;
@@ -9,7 +10,8 @@ use crate::queues::next_round;
 use crate::{Orders, PcpuId, VcpuId};
 
 impl Credit {
-    /// Queues a VCPU on an idle PCPU, or where it ran last, and asks that PCPU to decide if the VCPU may run there at once.
+    /// Queues a VCPU on an idle PCPU, or where it ran last, and asks that PCPU to decide if the VCPU may run
+    /// there at once.
     pub(super) fn enqueue(&mut self, id: VcpuId, orders: &mut Orders) {
         let vcpu = &mut self.vcpus[id];
         let (affinity, home, class) = (vcpu.affinity.clone(), vcpu.home, vcpu.class);
@@ -25,14 +27,16 @@ impl Credit {
         }
     }
 
-    /// The VCPU that runs next on `pcpu`: the first of its queue, or one of a better class from a neighbour's (`csched_load_balance`).
+    /// The VCPU that runs next on `pcpu`: the first of its queue, or one of a better class from a neighbour's
+    /// (`csched_load_balance`).
     pub(super) fn next(&self, pcpu: PcpuId) -> Option<VcpuId> {
         let first = self.queues.first(pcpu);
         let class = first.map(|(class, _)| class);
         let looks_round = self.rules.load_balance && class.is_none_or(|class| class == Class::Over);
         // An idle neighbour is about to serve its queue itself.
         let busy = |peer: PcpuId| self.pcpus[peer.index()].running.is_some();
-        // Work that would rather be here comes before other work, wherever it waits (the first step of the balance loop).
+        // Work that would rather be here comes before other work, wherever it waits (the first step of the
+        // balance loop).
         if looks_round && self.preferences {
             let prefers = |id: VcpuId| self.vcpus.get(id).is_some_and(|vcpu| vcpu.affinity.prefers(pcpu));
             if let Some(id) = self.queues.preferring(pcpu, class, busy, prefers) {

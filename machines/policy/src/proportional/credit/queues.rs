@@ -1,9 +1,12 @@
-//! The run queues of the credit scheduler: one for each PCPU, ordered by class, first come first served within a class.
+//! The run queues of the credit scheduler: one for each PCPU, ordered by class, first come first served
+//! within a class.
 //!
-//! VCPUs without a pin, which another PCPU may steal, are in a set of their own in each queue. For each class a set over all
-//! queues lists the PCPUs that have such a VCPU: a PCPU that looks for work reads these sets and walks no queue.
+//! VCPUs without a pin, which another PCPU may steal, are in a set of their own in each queue. For each class
+//! a set over all queues lists the PCPUs that have such a VCPU: a PCPU that looks for work reads these sets
+//! and walks no queue.
 //!
-//! Invariant: a PCPU is in the set of a class exactly while an unpinned VCPU of that class waits in its queue.
+//! Invariant: a PCPU is in the set of a class exactly while an unpinned VCPU of that class waits in its
+//! queue.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +113,8 @@ impl Queues {
         entries.into_iter().map(|(_, vcpu)| vcpu).collect()
     }
 
-    /// The first PCPU after `pcpu`, in a circle, that `may` be stolen from and has a VCPU of a better class than `than`.
+    /// The first PCPU after `pcpu`, in a circle, that `may` be stolen from and has a VCPU of a better class
+    /// than `than`.
     pub(super) fn neighbour(
         &self,
         pcpu: PcpuId,
@@ -123,8 +127,9 @@ impl Queues {
         firsts.min_by_key(|peer| (peer.0 + pcpus - pcpu.0) % pcpus)
     }
 
-    /// The first VCPU that `prefers` to run here among those of a better class than `than` that wait for other PCPUs, from the first PCPU
-    /// after `pcpu` on, in a circle, that `may` be stolen from. It walks the queues.
+    /// The first VCPU that `prefers` to run here among those of a better class than `than` that wait for
+    /// other PCPUs, from the first PCPU after `pcpu` on, in a circle, that `may` be stolen from. It walks
+    /// the queues.
     pub(super) fn preferring(
         &self,
         pcpu: PcpuId,

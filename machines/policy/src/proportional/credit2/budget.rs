@@ -1,10 +1,11 @@
-//! Caps of credit2 (`xen/common/sched/credit2.c`, "Utilization cap"; Xen 4.10 and later): a domain gets a budget of CPU time in every
-//! period, its cap in percent of a PCPU.
+//! Caps of credit2 (`xen/common/sched/credit2.c`, "Utilization cap"; Xen 4.10 and later): a domain gets a
+//! budget of CPU time in every period, its cap in percent of a PCPU.
 //!
-//! The budget lies with the domain. A VCPU that is to run takes its quota of it, or what is left (`unit_grab_budget`); it gives back what it
-//! has not used when it stops (`unit_return_budget`). One that gets nothing is parked until some is given back or the period ends
-//! (`replenish_domain_budget`). What a VCPU runs beyond its budget, since no slice is shorter than half a millisecond, its domain lacks later: so a
-//! cap is kept on average.
+//! The budget lies with the domain. A VCPU that is to run takes its quota of it, or what is left
+//! (`unit_grab_budget`); it gives back what it has not used when it stops (`unit_return_budget`). One that
+//! gets nothing is parked until some is given back or the period ends (`replenish_domain_budget`). What a
+//! VCPU runs beyond its budget, since no slice is shorter than half a millisecond, its domain lacks later: so
+//! a cap is kept on average.
 //!
 //! Invariant: a parked VCPU is in the list of its domain and waits in no queue.
 
@@ -76,7 +77,8 @@ impl Credit2 {
         gets_ns > 0
     }
 
-    /// A VCPU has stopped: what is left of its budget is its domain's again, and others may take it (`unit_return_budget`).
+    /// A VCPU has stopped: what is left of its budget is its domain's again, and others may take it
+    /// (`unit_return_budget`).
     pub(super) fn give_back(&mut self, now_ns: u64, id: VcpuId, orders: &mut Orders) {
         let vcpu = &mut self.vcpus[id];
         let Some(budget_ns) = vcpu.budget_ns.filter(|budget_ns| *budget_ns > 0) else { return };

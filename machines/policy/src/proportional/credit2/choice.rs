@@ -1,9 +1,10 @@
-//! Which VCPU runs where under credit2: a PCPU for a VCPU that begins to wait, a VCPU for a PCPU, and for how long.
+//! Which VCPU runs where under credit2: a PCPU for a VCPU that begins to wait, a VCPU for a PCPU, and for how
+//! long.
 //!
-//! A VCPU with a soft affinity goes to an idle PCPU that it prefers before any other idle one. Among running VCPUs one that has fewer credits
-//! is preempted, rather where the newcomer prefers to run, and rather one that does not prefer to be there (`tickle_score`). A VCPU that
-//! runs where it does not prefer to leaves when a PCPU that it prefers idles (`soft_aff_preempt`). A VCPU without a preference prefers all
-//! PCPUs.
+//! A VCPU with a soft affinity goes to an idle PCPU that it prefers before any other idle one. Among running
+//! VCPUs one that has fewer credits is preempted, rather where the newcomer prefers to run, and rather one
+//! that does not prefer to be there (`tickle_score`). A VCPU that runs where it does not prefer to leaves
+//! when a PCPU that it prefers idles (`soft_aff_preempt`). A VCPU without a preference prefers all PCPUs.
 
 use super::{Credit2, INITIAL, Key, LEAST_SLICE_NS, TOLERANCE_NS, Vcpu};
 use crate::queues::Turn;
@@ -36,7 +37,8 @@ impl Credit2 {
         }
     }
 
-    /// How good it is for a waiting VCPU to preempt the one that runs on `pcpu`; none if it may not (`tickle_score`).
+    /// How good it is for a waiting VCPU to preempt the one that runs on `pcpu`; none if it may not
+    /// (`tickle_score`).
     fn score(&self, now_ns: u64, waits: &Vcpu, pcpu: PcpuId, runs: VcpuId) -> Option<i64> {
         // Who is not there any more is about to be replaced.
         let runs = self.vcpus.get(runs)?;
@@ -60,8 +62,8 @@ impl Credit2 {
         affinity.avoids(pcpu) && self.seats.idles_for(affinity)
     }
 
-    /// The VCPU to run on `pcpu`; `current` is the one that could continue (`runq_candidate`). One whose domain has no budget left is parked
-    /// and passed over.
+    /// The VCPU to run on `pcpu`; `current` is the one that could continue (`runq_candidate`). One whose
+    /// domain has no budget left is parked and passed over.
     pub(super) fn candidate(&mut self, pcpu: PcpuId, current: Option<VcpuId>) -> Option<VcpuId> {
         let credit = current.map(|id| self.vcpus[id].credit);
         loop {

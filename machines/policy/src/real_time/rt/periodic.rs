@@ -2,8 +2,8 @@
 
 use super::Rule;
 
-/// With nothing to do it takes its turn nevertheless, and its PCPU idles: its budget is used up, and servers of lower priority
-/// wait as if it worked.
+/// With nothing to do it takes its turn nevertheless, and its PCPU idles: its budget is used up, and servers
+/// of lower priority wait as if it worked.
 #[derive(Debug)]
 pub enum Periodic {}
 

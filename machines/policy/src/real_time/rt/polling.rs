@@ -1,4 +1,5 @@
-//! The polling server (Sprunt et al., 1989): it looks for work when its period begins, and runs as long as there is some.
+//! The polling server (Sprunt et al., 1989): it looks for work when its period begins, and runs as long as
+//! there is some.
 
 use super::Rule;
 

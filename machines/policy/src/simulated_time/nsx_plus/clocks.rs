@@ -1,7 +1,7 @@
 //! The virtual clocks of the guests' VCPUs that are awake, and the least of them: simulated time.
 //!
-//! A clock that stands is stored as its LVT. A running clock advances as fast as the host's, so that its distance from that
-//! clock (`offset`) does not change, nor does the order of the running clocks.
+//! A clock that stands is stored as its LVT. A running clock advances as fast as the host's, so that its
+//! distance from that clock (`offset`) does not change, nor does the order of the running clocks.
 //!
 //! Invariant: simulated time never falls. While no VCPU is awake it stands.
 

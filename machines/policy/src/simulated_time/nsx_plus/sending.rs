@@ -2,13 +2,13 @@
 //!
 //! The host does not say who has sent. If several VCPUs run, each of them may have, and counts as the sender.
 //!
-//! Invariant: an extension ends at most a span after the message, and lets nobody go more than a span beyond its turn, however much
-//! is sent.
+//! Invariant: an extension ends at most a span after the message, and lets nobody go more than a span beyond
+//! its turn, however much is sent.
 
 use crate::MICROSECOND;
 
-/// A system call that sends, with the way through a guest's network stack, takes some microseconds; cold caches, an interrupt or DOM0
-/// come on top.
+/// A system call that sends, with the way through a guest's network stack, takes some microseconds; cold
+/// caches, an interrupt or DOM0 come on top.
 const MOST_NS: u64 = 50 * MICROSECOND;
 
 /// When DOM0 got its last message.
@@ -29,8 +29,8 @@ impl Sending {
         self.last_ns = Some(now_ns);
     }
 
-    /// For how long a VCPU that has been running since `since_ns` may go on although its turn is over: by `ahead_ns`, which is not
-    /// positive. Not positive if it may not.
+    /// For how long a VCPU that has been running since `since_ns` may go on although its turn is over: by
+    /// `ahead_ns`, which is not positive. Not positive if it may not.
     pub fn extends_ns(&self, now_ns: u64, since_ns: u64, ahead_ns: i64) -> i64 {
         let Some(last_ns) = self.last_ns.filter(|last_ns| since_ns <= *last_ns) else { return ahead_ns };
         let left_ns = (last_ns + self.span_ns).saturating_sub(now_ns);

@@ -17,8 +17,8 @@ pub(super) struct Vcpu {
     pub pin: Option<PcpuId>,
     pub awake: bool,
     pub yielded: bool,
-    /// Whether it is ordered half a tick before its LVT: DOM0, a VCPU that gave way to it, and one that has a message or was
-    /// picked with one.
+    /// Whether it is ordered half a tick before its LVT: DOM0, a VCPU that gave way to it, and one that has
+    /// a message or was picked with one.
     pub early: bool,
     pub lvt_ns: i64,
     /// For DOM0: time it has run that is not yet in its LVT.

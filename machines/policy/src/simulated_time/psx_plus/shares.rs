@@ -1,13 +1,15 @@
 //! The share of a period that every VCPU is guaranteed, and when it falls due.
 //!
-//! Let `part` be `percent` of the period. A VCPU that is awake all through a period gets at least `share` of it, which is
-//! `part` divided by the number of VCPUs per PCPU when the period begins (at least one, and at least as many as are pinned to any
-//! one PCPU). A VCPU that has less when only `part + share` of the period is left is *due*: due VCPUs run before all others, those
-//! pinned before others on their PCPU, each until it has its share.
+//! Let `part` be `percent` of the period. A VCPU that is awake all through a period gets at least `share` of
+//! it, which is `part` divided by the number of VCPUs per PCPU when the period begins (at least one, and at
+//! least as many as are pinned to any one PCPU). A VCPU that has less when only `part + share` of the period
+//! is left is *due*: due VCPUs run before all others, those pinned before others on their PCPU, each until it
+//! has its share.
 //!
-//! Why that is in time: the due VCPUs pinned to a PCPU have it to themselves, and together need at most `part`. While any other due
-//! VCPU waits, all PCPUs run due ones, which in total need at most `part` on every PCPU. So it waits for at most `part`, and
-//! then needs its `share`. The bound holds for every order among the due.
+//! Why that is in time: the due VCPUs pinned to a PCPU have it to themselves, and together need at most
+//! `part`. While any other due VCPU waits, all PCPUs run due ones, which in total need at most `part` on
+//! every PCPU. So it waits for at most `part`, and then needs its `share`. The bound holds for every order
+//! among the due.
 
 /// What all VCPUs may claim in a period.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +31,8 @@ impl Shares {
         self.period_ns * self.percent / 100
     }
 
-    /// Begins a period with `awake` VCPUs awake, of which at most `pinned` are pinned to any one PCPU. Returns how long after its
-    /// beginning shares fall due.
+    /// Begins a period with `awake` VCPUs awake, of which at most `pinned` are pinned to any one PCPU.
+    /// Returns how long after its beginning shares fall due.
     pub(super) fn begin(&mut self, pcpus: u64, awake: u64, pinned: u64) -> u64 {
         let part_ns = self.part_ns();
         let fair = if awake > pcpus { part_ns * pcpus / awake } else { part_ns };

@@ -1,6 +1,7 @@
 //! The state of a VCPU under PSX+, and its key in the run queue.
 //!
-//! Invariant: the key depends on nothing but this state, so code that changes any of it must update the run queue.
+//! Invariant: the key depends on nothing but this state, so code that changes any of it must update the run
+//! queue.
 
 use super::shares::Account;
 use crate::queues::Place;
@@ -37,14 +38,16 @@ impl Pace {
         }
         self.took_ns = self.took_ns / 2 + std::mem::take(&mut self.lap_ns);
         self.rises /= 2;
-        // After a rollback the step is 0: it takes as long to come back as it took to get there, and the next rise is unknown.
+        // After a rollback the step is 0: it takes as long to come back as it took to get there, and the next
+        // rise is unknown.
         self.step = lvt.saturating_sub(before);
         self.rises = self.rises.saturating_add(self.step);
     }
 
-    /// The estimated LVT of a VCPU that last reported `lvt`: it rises at its pace until it has risen by the last step. If no report
-    /// has come by then, the estimate is that step plus one nanosecond for each nanosecond of CPU time since the last change. That is
-    /// slow in most models: so all overdue VCPUs advance side by side, and more slowly than those whose pace is known.
+    /// The estimated LVT of a VCPU that last reported `lvt`: it rises at its pace until it has risen by the
+    /// last step. If no report has come by then, the estimate is that step plus one nanosecond for each
+    /// nanosecond of CPU time since the last change. That is slow in most models: so all overdue VCPUs
+    /// advance side by side, and more slowly than those whose pace is known.
     fn expected(&self, lvt: u64) -> u64 {
         let rise = u128::from(self.lap_ns) * u128::from(self.rises) / u128::from(self.took_ns);
         let rise = match u64::try_from(rise) {
@@ -145,7 +148,8 @@ impl Vcpu {
         (self.waits, self.highest_lvt) = (true, 0);
     }
 
-    /// Notes whether it simulates. A new simulation may begin at any LVT, so what is known from an earlier one is dropped.
+    /// Notes whether it simulates. A new simulation may begin at any LVT, so what is known from an earlier
+    /// one is dropped.
     pub(super) fn mode(&mut self, simulates: bool) {
         if simulates && !self.simulates {
             (self.lvt, self.highest_lvt, self.pace, self.flag) = (0, 0, Pace::UNKNOWN, None);

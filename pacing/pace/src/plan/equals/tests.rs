@@ -1,7 +1,8 @@
-//! Among threads that all say that they yield none starves, whichever of them lie: a simulation of a program of such threads
-//! (`program.rs`) on a model of the kernel (`kernel.rs`).
+//! Among threads that all say that they yield none starves, whichever of them lie: a simulation of a program
+//! of such threads (`program.rs`) on a model of the kernel (`kernel.rs`).
 //!
-//! Every thread that wants a core gets one in bounded time, liars too. If all threads do yield, turns cost almost nothing.
+//! Every thread that wants a core gets one in bounded time, liars too. If all threads do yield, turns cost
+//! almost nothing.
 
 mod kernel;
 mod program;
@@ -19,8 +20,8 @@ const SECONDS: u64 = 3;
 const COUNTED_EVERY: u64 = 16;
 /// The period in which both ways of pacing are used.
 const WAYS_NS: u64 = 200_000_000;
-/// The longest time for which a thread that wants a core may wait: 400 ms until a turn is due, a tenth of a second until that is
-/// noticed, another until it is granted, and a margin.
+/// The longest time for which a thread that wants a core may wait: 400 ms until a turn is due, a tenth of a
+/// second until that is noticed, another until it is granted, and a margin.
 const LONGEST_NS: u64 = 700_000_000;
 /// With up to this many yielding threads per core, no thread needs a turn.
 const FEW_PER_CORE: usize = 4;
@@ -35,7 +36,8 @@ struct World {
     others: usize,
     /// Whether the governor has noticed them.
     crowded: bool,
-    /// For this part of [`WAYS_NS`] all threads are equal. In the rest of it those furthest behind run first.
+    /// For this part of [`WAYS_NS`] all threads are equal. In the rest of it those furthest behind run
+    /// first.
     together_ns: u64,
 }
 
@@ -78,8 +80,8 @@ struct Outcome {
     wasted_ns: u64,
 }
 
-/// Simulates a program slice by slice, paced as by the governor: it reads the CPU time of one thread in each slice, and lowers
-/// threads before it raises others.
+/// Simulates a program slice by slice, paced as by the governor: it reads the CPU time of one thread in each
+/// slice, and lowers threads before it raises others.
 fn play(world: World, habits: &[Habit]) -> Outcome {
     let World { slice_ns, start_ns, others, .. } = world;
     let mut planner = world.planner(habits.len());
@@ -126,8 +128,8 @@ fn play(world: World, habits: &[Habit]) -> Outcome {
     outcome
 }
 
-/// A hundred threads of equal LVT share the front of one core for a few milliseconds each: one that has not run is never taken to
-/// have run.
+/// A hundred threads of equal LVT share the front of one core for a few milliseconds each: one that has not
+/// run is never taken to have run.
 #[test]
 fn to_be_at_the_front_with_many_others_is_not_to_have_run() {
     let world = World {
@@ -145,7 +147,8 @@ fn to_be_at_the_front_with_many_others_is_not_to_have_run() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A thread that wants a core gets one within 700 ms; one that always wants a core gets at least a slice of CPU time a second.
+    /// A thread that wants a core gets one within 700 ms; one that always wants a core gets at least a slice
+    /// of CPU time a second.
     #[test]
     fn nobody_starves_among_threads_that_only_say_that_they_yield(habits in habits(), world in worlds()) {
         let outcome = play(world, &habits);
@@ -157,7 +160,8 @@ proptest! {
         }
     }
 
-    /// Up to four threads a core that yield get no turns. However many there are, turns waste at most 5 thousandths of the machine.
+    /// Up to four threads a core that yield get no turns. However many there are, turns waste at most 5
+    /// thousandths of the machine.
     #[test]
     fn threads_that_yield_do_not_pay_for_those_that_lie(
         habits in proptest::collection::vec(truths(), 1..100),

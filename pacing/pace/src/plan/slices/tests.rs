@@ -9,9 +9,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The length that is used before anything was compared.
 const USUAL: usize = 1;
 
-/// Simulates a program that makes progress at `rates` in a tick, by length; returns its progress, and the index of the last length.
-/// `noise` changes the rate of each tick by so many per cent at most; in the part of every second that `disturbed` gives, in
-/// thousandths, nothing is comparable.
+/// Simulates a program that makes progress at `rates` in a tick, by length; returns its progress, and the
+/// index of the last length. `noise` changes the rate of each tick by so many per cent at most; in the part
+/// of every second that `disturbed` gives, in thousandths, nothing is comparable.
 fn play(rates: [u64; 3], noise: u64, disturbed: u64, ns: u64) -> (u64, usize) {
     let (mut slices, mut progress, mut last, mut state) = (Slices::new(0), 0, USUAL, 1u64);
     for tick in 0..ns / TICK_NS {
@@ -71,7 +71,8 @@ fn a_program_that_changes_is_followed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Comparisons cost little: in a second the program comes as far as with the best length throughout, but for a tenth.
+    /// Comparisons cost little: in a second the program comes as far as with the best length throughout, but
+    /// for a tenth.
     #[test]
     fn a_second_is_nearly_as_good_as_with_the_best_length(first in 100u64..2000, second in 100u64..2000) {
         // Rates rise to the best length and fall behind it, or are monotonous.

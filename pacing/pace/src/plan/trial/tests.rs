@@ -77,7 +77,8 @@ fn when_pacing_harms_it_steps_back_and_says_by_how_much() {
 }
 
 proptest! {
-    /// Over ten seconds trials cost at most 3 % of the progress of the best way, plus the time until that is found.
+    /// Over ten seconds trials cost at most 3 % of the progress of the best way, plus the time until that is
+    /// found.
     #[test]
     fn it_is_never_much_slower_than_the_best_way(
         rates in prop::array::uniform3(1u64..1000), yields: bool, crowded: bool,
@@ -93,7 +94,8 @@ proptest! {
         };
         let best = ways.iter().map(|way| rate(rates, *way)).max().expect("there are ways");
         let ticks = seconds * SECOND_NS / TICK_NS;
-        // A way that is less than 12 % better is not taken; until a better one is found, a second and some stretches pass.
+        // A way that is less than 12 % better is not taken; until a better one is found, a second and some
+        // stretches pass.
         let found = if best * 100 >= rate(rates, usual) * 112 { 4 * SECOND_NS / TICK_NS } else { 0 };
         let least = best * (ticks - found) * 97 / 100 * 100 / 112;
         prop_assert!(progress >= least, "{progress} of {}", best * ticks);

@@ -81,7 +81,8 @@ fn little_is_lost_beside_the_fastest_way() {
     assert!(long > 0.94, "{long} in 40 s");
 }
 
-/// Without lookahead there are two ways. One that is somewhat faster is found, though LPs have to be dealt anew for it.
+/// Without lookahead there are two ways. One that is somewhat faster is found, though LPs have to be dealt
+/// anew for it.
 #[test]
 fn a_faster_way_is_found_however_long_dealing_takes() {
     let ways = [(Protocol::Sequential, None), (Protocol::Optimistic, Some(1))];

@@ -21,11 +21,13 @@ pub struct Balancing {
     pub imbalance_before: f64,
     /// The same since the last move.
     pub imbalance_after: f64,
-    /// Of the messages seen at the first look, the share between federates; none where messages were not looked at.
+    /// Of the messages seen at the first look, the share between federates; none where messages were not
+    /// looked at.
     pub remote_before: Option<f64>,
     /// The same after the last look, by what had been seen until then.
     pub remote_after: Option<f64>,
-    /// Of the messages seen at the first look, the share between processes; none where messages were not looked at.
+    /// Of the messages seen at the first look, the share between processes; none where messages were not
+    /// looked at.
     pub apart_before: Option<f64>,
     /// The same after the last look, by what had been seen until then.
     pub apart_after: Option<f64>,

@@ -1,6 +1,7 @@
 //! What a process says of its federates at a look, and what all processes together come to.
 //!
-//! Invariant: what is decided depends only on what all have said, in the order of ranks, so all processes decide alike.
+//! Invariant: what is decided depends only on what all have said, in the order of ranks, so all processes
+//! decide alike.
 
 use paceline_kernel::{Cost, Federate, Model, Partition, Sample, span};
 use serde::{Deserialize, Serialize};

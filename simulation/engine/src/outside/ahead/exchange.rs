@@ -1,7 +1,8 @@
 //! What a proxy hands over to a federate that runs ahead, and how it checks and takes in what that says.
 //!
-//! Invariants: hand-overs are numbered without gaps and made in this order; nothing of a standing goes anywhere before all of it is
-//! found right; a standing is taken in before the floor that it gives is reported.
+//! Invariants: hand-overs are numbered without gaps and made in this order; nothing of a standing goes
+//! anywhere before all of it is found right; a standing is taken in before the floor that it gives is
+//! reported.
 
 use paceline_kernel::{Bounds, Effort, Event, Model, Outbox, Partition, Time};
 
@@ -73,7 +74,8 @@ impl<M: Model> Proxy<M> {
         Ok(effort)
     }
 
-    /// Hands over what a federate that runs ahead is to know, if there is anything and it keeps up. Says at which GVT it is to be looked after again.
+    /// Hands over what a federate that runs ahead is to know, if there is anything and it keeps up. Says at
+    /// which GVT it is to be looked after again.
     pub(crate) fn hand_over(&mut self, bounds: Bounds) -> Time {
         let Bounds { gvt, until, width, ahead: wide, .. } = bounds;
         let federate = self.id();
@@ -99,7 +101,8 @@ impl<M: Model> Proxy<M> {
         ahead.wants()
     }
 
-    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not told to before.
+    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not told to
+    /// before.
     fn call_back(&mut self, gvt: Time) {
         let federate = self.id();
         let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return };
@@ -147,8 +150,8 @@ impl<M: Model> Proxy<M> {
     }
 }
 
-/// Has all federates that run ahead take back what is not final, and waits until they have; what they cancel by that, and have sent
-/// before, goes to `outbox`.
+/// Has all federates that run ahead take back what is not final, and waits until they have; what they cancel
+/// by that, and have sent before, goes to `outbox`.
 pub(crate) fn call_back<M: Model>(
     proxies: &mut [&mut Proxy<M>],
     answers: &Answers<M>,

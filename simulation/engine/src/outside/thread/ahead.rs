@@ -1,9 +1,11 @@
 //! The thread of an outside federate that runs ahead: a [`Warp`], as inside, on the other side of two queues.
 //!
-//! Asked for it, it dawdles: it lets others go first, takes in one hand-over at a time, and says only now and then where it stands.
+//! Asked for it, it dawdles: it lets others go first, takes in one hand-over at a time, and says only now and
+//! then where it stands.
 //!
-//! Invariants: everything handed over is taken in before the next turn, unless it dawdles; while it has nothing to run before it is
-//! handed something, it waits, and has said where it stands; once it has retreated it only takes in mail.
+//! Invariants: everything handed over is taken in before the next turn, unless it dawdles; while it has
+//! nothing to run before it is handed something, it waits, and has said where it stands; once it has
+//! retreated it only takes in mail.
 
 use paceline_kernel::{Bounds, Mail, Model, Outbox, Partition, Time, Warp, WarpTurn};
 
@@ -79,7 +81,8 @@ impl<M: Model> Worker<M> {
         door.ended(OutsideLps { federate, partition, reached, optimism: None, rollbacks, publishing });
     }
 
-    /// Runs what is permitted, for a turn. Says whether nothing is left to do before something is handed over.
+    /// Runs what is permitted, for a turn. Says whether nothing is left to do before something is handed
+    /// over.
     fn turn(&mut self, runner: &mut Runner<'_, M>, publisher: &mut Publisher) -> bool {
         let patient = self.dawdle.as_mut().is_some_and(|rng| rng.chance(0.5));
         if publisher.is_present() {

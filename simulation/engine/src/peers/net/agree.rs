@@ -1,6 +1,8 @@
-//! How the processes of a run agree: what [`Rounds`](super::rounds::Rounds) says is sent, and what arrives for it is handed to it.
+//! How the processes of a run agree: what [`Rounds`](super::rounds::Rounds) says is sent, and what arrives
+//! for it is handed to it.
 //!
-//! Invariant: a message is of the round that its sender contributes to next, from the moment at which it waits to be sent.
+//! Invariant: a message is of the round that its sender contributes to next, from the moment at which it
+//! waits to be sent.
 
 use paceline_kernel::Model;
 
@@ -42,8 +44,8 @@ impl<M: Model> Peers<M> {
                 contribution.sent.push((rank, sent));
             }
         }
-        // Whoever contributes by itself looks for messages once it knows what all have come to; by then they must be there. To neighbours they
-        // go together with what follows.
+        // Whoever contributes by itself looks for messages once it knows what all have come to; by then they
+        // must be there. To neighbours they go together with what follows.
         let near: Vec<u32> = lock(&self.rounds).neighbours().collect();
         let send_off = |rank: u32| self.send_off(rank, asks);
         self.others_of(self.rank()).filter(|rank| !near.contains(rank)).for_each(send_off);
@@ -82,8 +84,8 @@ impl<M: Model> Peers<M> {
         lock(&self.rounds).complete()
     }
 
-    /// Contributes, and waits until all have: for the owner of the run, between legs and at their ends. What a process sends after its
-    /// contribution stays for later.
+    /// Contributes, and waits until all have: for the owner of the run, between legs and at their ends. What
+    /// a process sends after its contribution stays for later.
     pub(crate) fn agree(
         &self,
         contribution: Contribution,

@@ -1,11 +1,13 @@
 //! Messages between the processes of a run, as bytes.
 //!
-//! A message is a record of a frame: its kind and the round in which it was sent (1 byte), and its content in the postcard
-//! format. Events are encoded by plain functions that are made where the model is known to be serializable, so that only runs of several processes need such a model.
-//! `docs/wire-format.md` describes the format for other programs.
+//! A message is a record of a frame: its kind and the round in which it was sent (1 byte), and its content in
+//! the postcard format. Events are encoded by plain functions that are made where the model is known to be
+//! serializable, so that only runs of several processes need such a model. `docs/wire-format.md` describes
+//! the format for other programs.
 //!
-//! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an error, never in a panic: every
-//! federate that is named is run by this process, every event is for one of its LPs.
+//! Invariant: whatever has arrived, reading it ends in a message that is fit to be handled here or in an
+//! error, never in a panic: every federate that is named is run by this process, every event is for one of
+//! its LPs.
 //!
 //! To change a message, change `docs/wire-format.md` with it.
 
@@ -125,7 +127,8 @@ impl Flavor for Tail<'_> {
         Ok(())
     }
 
-    /// Most of what is added is a number of a few bytes: its parts have known lengths, so that no call copies them.
+    /// Most of what is added is a number of a few bytes: its parts have known lengths, so that no call copies
+    /// them.
     #[inline]
     fn try_extend(&mut self, mut bytes: &[u8]) -> postcard::Result<()> {
         if bytes.len() >= 16 {
@@ -189,8 +192,8 @@ impl<M: Model> Codec<M> {
         (self.write_events)(out, events)
     }
 
-    /// Reads a message to the process `rank`, which runs the federates of `partition` that `owners` says. Where it can be delivered together
-    /// with the `last` one of the same sender, it is added to that.
+    /// Reads a message to the process `rank`, which runs the federates of `partition` that `owners` says.
+    /// Where it can be delivered together with the `last` one of the same sender, it is added to that.
     pub(super) fn read(
         &self,
         message: &[u8],
@@ -335,8 +338,8 @@ pub(super) fn sign_of_life(message: &[u8]) -> Option<u64> {
     content.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not. Says whether the sender
-/// waits for this process.
+/// Calls `each` with every message that ends in `frame`; `partial` keeps the beginning of one that does not.
+/// Says whether the sender waits for this process.
 pub(super) fn read_frame(
     partial: &mut Vec<u8>,
     frame: &[u8],

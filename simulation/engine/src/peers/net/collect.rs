@@ -1,5 +1,5 @@
-//! What the owners of the processes' runs do together between legs: agree on settings, find the least time of all, deliver what is under
-//! way, and bring the parts of the run together in the process of rank 0.
+//! What the owners of the processes' runs do together between legs: agree on settings, find the least time of
+//! all, deliver what is under way, and bring the parts of the run together in the process of rank 0.
 //!
 //! Invariant: all processes call the same of these in the same order.
 
@@ -12,7 +12,8 @@ use crate::RunError;
 use crate::watch::monitor::Halt;
 
 impl<M: Model> Peers<M> {
-    /// Finds the least of all `least`, and whether any process wants to halt; what is under way arrives before that.
+    /// Finds the least of all `least`, and whether any process wants to halt; what is under way arrives
+    /// before that.
     pub(crate) fn settle(
         &self,
         least: Time,
@@ -56,7 +57,8 @@ impl<M: Model> Peers<M> {
         world.map(Joined::Whole).ok_or_else(|| self.damaged(0, "the parts of the run do not make a whole"))
     }
 
-    /// Brings `outputs` of all processes together in that of rank 0, in the order in which they were left behind; the others keep their own.
+    /// Brings `outputs` of all processes together in that of rank 0, in the order in which they were left
+    /// behind; the others keep their own.
     pub(crate) fn join_outputs(&self, outputs: Vec<M::Output>) -> Result<Vec<M::Output>, RunError> {
         let outputs = Outputs(outputs);
         let mut written = Vec::new();
@@ -76,8 +78,8 @@ impl<M: Model> Peers<M> {
         Ok(Outputs::in_order(of).0)
     }
 
-    /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others get their own number of
-    /// empty ones.
+    /// Brings bytes of all processes together, by rank: in all, or only in that of rank 0, where the others
+    /// get their own number of empty ones.
     fn bring(&self, bytes: Vec<u8>, gathers: bool) -> Result<Vec<Vec<u8>>, RunError> {
         let extra = vec![(self.rank(), bytes)];
         let contribution = Contribution { extra, gathers, ..Contribution::default() };

@@ -26,7 +26,8 @@ pub enum PeersErrorKind {
     /// It could not continue; what it said.
     #[error("has stopped: {0}")]
     Failed(String),
-    /// It waits for so many messages that no process has sent, though all have said that they have sent everything.
+    /// It waits for so many messages that no process has sent, though all have said that they have sent
+    /// everything.
     #[error("waits for messages that nobody has sent: {0} more were announced in a round")]
     Missing(u64),
     /// What it has to send cannot be written.
@@ -61,7 +62,8 @@ impl PeersError {
         Self { rank, kind }
     }
 
-    /// Whether the process cannot be reached any more, as opposed to a mistake, or a failure of which it could still tell.
+    /// Whether the process cannot be reached any more, as opposed to a mistake, or a failure of which it
+    /// could still tell.
     pub fn is_lost(&self) -> bool {
         matches!(self.kind, PeersErrorKind::Lost(_))
     }

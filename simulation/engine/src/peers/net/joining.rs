@@ -1,4 +1,5 @@
-//! How a run joins other processes: what its settings say of them, and what all of them check before the first event.
+//! How a run joins other processes: what its settings say of them, and what all of them check before the
+//! first event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,10 +47,11 @@ impl<M: Model> Default for Processes<M> {
 }
 
 impl<M: Model> Simulation<M> {
-    /// Runs it together with the other processes that `transport` joins: each has a part of the federates, and all get to the same result as
-    /// one process alone. Every process is given the same model and settings; the number of threads may differ. They make the
-    /// same calls of the [`crate::Run`]. The report of the process of rank 0 is that of the whole run; those of the others have
-    /// the outputs of their own federates only. Checkpoints are written by the process of rank 0, and a run is resumed from
+    /// Runs it together with the other processes that `transport` joins: each has a part of the federates,
+    /// and all get to the same result as one process alone. Every process is given the same model and
+    /// settings; the number of threads may differ. They make the same calls of the [`crate::Run`]. The
+    /// report of the process of rank 0 is that of the whole run; those of the others have the outputs of
+    /// their own federates only. Checkpoints are written by the process of rank 0, and a run is resumed from
     /// one by all.
     ///
     /// ```
@@ -93,31 +95,32 @@ impl<M: Model> Simulation<M> {
     }
 
     /// With other processes: one from which nothing has come for `limit` is lost, and ends the run of all
-    /// ([`crate::PeersErrorKind::Lost`]). Each gives a sign of life every quarter of it. Unless said, only the transport decides
-    /// who is lost.
+    /// ([`crate::PeersErrorKind::Lost`]). Each gives a sign of life every quarter of it. Unless said, only
+    /// the transport decides who is lost.
     pub fn silence_limit(mut self, limit: Duration) -> Self {
         self.processes.silence = Some(limit);
         self
     }
 
-    /// With other processes: how messages are gathered in frames. Unless said, size and time follow what is measured. The result does
-    /// not depend on it, and processes may differ in it.
+    /// With other processes: how messages are gathered in frames. Unless said, size and time follow what is
+    /// measured. The result does not depend on it, and processes may differ in it.
     pub fn marshalling(mut self, marshalling: Marshalling) -> Self {
         self.processes.marshalling = marshalling;
         self
     }
 
-    /// With other processes and a limit for their silence: calls `tell` when two signs of life of one are missing in a row, which is half
-    /// the limit before it is lost, and when it gives one again. It is called by a thread of the run that does nothing else, and must
-    /// return soon.
+    /// With other processes and a limit for their silence: calls `tell` when two signs of life of one are
+    /// missing in a row, which is half the limit before it is lost, and when it gives one again. It is
+    /// called by a thread of the run that does nothing else, and must return soon.
     pub fn on_silence(mut self, tell: impl Fn(Silence) + Send + Sync + 'static) -> Self {
         self.processes.silence_told = Some(Arc::new(tell));
         self
     }
 
-    /// Says what all processes of a run must have alike besides settings and parameters, such as the content of a file that the model was
-    /// read from: a name and a value. A run whose processes differ is refused before its first event
-    /// ([`PeersErrorKind::Differs`]). All processes say the same names in the same order.
+    /// Says what all processes of a run must have alike besides settings and parameters, such as the content
+    /// of a file that the model was read from: a name and a value. A run whose processes differ is
+    /// refused before its first event ([`PeersErrorKind::Differs`]). All processes say the same names in
+    /// the same order.
     pub fn must_equal(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.processes.equal.push((name.into(), value.into()));
         self

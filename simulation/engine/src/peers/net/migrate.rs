@@ -1,10 +1,11 @@
 //! LPs that move between the processes of a run: who has which, and how they get there.
 //!
-//! Owners exchange *bundles*: each process sends each other one bytes of its own, straight to it, as messages of the round that follows. So
-//! a process has all bundles that are for it when that round is complete.
+//! Owners exchange *bundles*: each process sends each other one bytes of its own, straight to it, as messages
+//! of the round that follows. So a process has all bundles that are for it when that round is complete.
 //!
-//! Invariants: all processes call the same of these in the same order, between two legs; a process knows the new partition before
-//! anything of the next leg can arrive, since others start that only after a round to which it contributes later.
+//! Invariants: all processes call the same of these in the same order, between two legs; a process knows the
+//! new partition before anything of the next leg can arrive, since others start that only after a round to
+//! which it contributes later.
 
 use paceline_kernel::{Migrants, Model, Partition};
 use serde::Serialize;
@@ -21,7 +22,8 @@ impl<M: Model> Peers<M> {
         &self.owners
     }
 
-    /// Sends each other process what `write` writes for it, and gives what they have sent to this one, each with its sender, by rank.
+    /// Sends each other process what `write` writes for it, and gives what they have sent to this one, each
+    /// with its sender, by rank.
     fn swap(
         &self,
         write: impl Fn(u32, &mut Vec<u8>) -> Written,

@@ -1,12 +1,13 @@
 //! What waits to be sent to another process.
 //!
-//! Messages are records that are gathered in frames ([`Gather`]): a frame is sent when it is as large as it is to be, when its first
-//! message has waited long enough, when this process has nothing else to do, or with what it says of a round. An anti-message whose
-//! message still waits here cancels it: neither is sent. A message longer than a frame goes in several, which
-//! [`codec::read_frame`] puts together.
+//! Messages are records that are gathered in frames ([`Gather`]): a frame is sent when it is as large as it
+//! is to be, when its first message has waited long enough, when this process has nothing else to do, or with
+//! what it says of a round. An anti-message whose message still waits here cancels it: neither is sent. A
+//! message longer than a frame goes in several, which [`codec::read_frame`] puts together.
 //!
-//! Invariants: what is sent off leaves in the order in which it was added; the messages that are counted in a round are those that were or
-//! will be sent in it, so a message is only cancelled in the round in which it was added.
+//! Invariants: what is sent off leaves in the order in which it was added; the messages that are counted in a
+//! round are those that were or will be sent in it, so a message is only cancelled in the round in which it
+//! was added.
 
 #[cfg(all(test, not(paceline_shuttle)))]
 mod test;
@@ -56,13 +57,15 @@ impl Outgoing {
         self.gather.statistics()
     }
 
-    /// Writes a message of the round in which it is sent: `encode` gets that, modulo [`COLOURS`]. [`Outgoing::add`] adds it.
+    /// Writes a message of the round in which it is sent: `encode` gets that, modulo [`COLOURS`].
+    /// [`Outgoing::add`] adds it.
     pub(super) fn write(&mut self, encode: impl FnOnce(&mut Vec<u8>, u8) -> Written) -> Written {
         self.record.clear();
         encode(&mut self.record, (self.round % COLOURS as u64) as u8)
     }
 
-    /// Adds the message that was written, which counts in the round unless it is `of_no_round`; frames that are full go by `send`.
+    /// Adds the message that was written, which counts in the round unless it is `of_no_round`; frames that
+    /// are full go by `send`.
     pub(super) fn add(
         &mut self,
         now_ns: u64,
@@ -114,8 +117,9 @@ impl Outgoing {
         std::mem::take(&mut self.sent)
     }
 
-    /// Sends a sign of life, which tells the round in which messages are sent now: all of those before have left. Not if something waits:
-    /// then others see anyway that this process is there. If there is no room, it goes with the next frame.
+    /// Sends a sign of life, which tells the round in which messages are sent now: all of those before have
+    /// left. Not if something waits: then others see anyway that this process is there. If there is no
+    /// room, it goes with the next frame.
     pub(super) fn give_sign(
         &mut self,
         now_ns: u64,
@@ -130,7 +134,8 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Why a frame is to be sent before `then_ns`, if it is. `waits` says whether the receiver has said that it waits.
+    /// Why a frame is to be sent before `then_ns`, if it is. `waits` says whether the receiver has said that
+    /// it waits.
     pub(super) fn due(&mut self, then_ns: u64, waits: bool) -> Option<Reason> {
         self.gather.peer_waits(waits);
         self.gather.due(then_ns)

@@ -1,10 +1,12 @@
 //! Signs of life: a thread of each process lets the others know that it is there, and notices who is silent.
 //!
-//! A process that computes for long sends nothing else; one that the system has stopped, or that cannot be reached, sends nothing at all. So
-//! every process sends a short message every quarter of the limit, and one from which no frame has come for the whole limit is lost.
+//! A process that computes for long sends nothing else; one that the system has stopped, or that cannot be
+//! reached, sends nothing at all. So every process sends a short message every quarter of the limit, and one
+//! from which no frame has come for the whole limit is lost.
 //!
-//! The message tells of which rounds all messages have been sent: where all processes have said so of the round that is open, and all have
-//! contributed to it, what is still missing never comes. A slow process has not contributed yet.
+//! The message tells of which rounds all messages have been sent: where all processes have said so of the
+//! round that is open, and all have contributed to it, what is still missing never comes. A slow process has
+//! not contributed yet.
 //!
 //! Invariant: the thread ends when its handle is dropped, and waits for nobody but the clock until then.
 
@@ -114,7 +116,8 @@ fn beat<M: Model>(
 }
 
 impl<M: Model> Peers<M> {
-    /// Looks whether frames have come from the process `rank` since the last look. Gives the time after which it is lost if none comes.
+    /// Looks whether frames have come from the process `rank` since the last look. Gives the time after which
+    /// it is lost if none comes.
     fn look_at_silence(
         &self,
         rank: u32,

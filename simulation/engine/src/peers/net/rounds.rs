@@ -1,20 +1,20 @@
 //! Rounds: what all processes tell each other to go on.
 //!
-//! Processes form a tree with that of rank 0 at its root. Each contributes to a round once; a process passes up what it and those below
-//! it have said when all of them have, and the root sends down what all have come to. So a round takes two messages for each process but
-//! one, however many there are.
+//! Processes form a tree with that of rank 0 at its root. Each contributes to a round once; a process passes
+//! up what it and those below it have said when all of them have, and the root sends down what all have come
+//! to. So a round takes two messages for each process but one, however many there are.
 //!
-//! A round also says that messages have arrived: each process counts what it has sent to each other one between two of its
-//! contributions, and a round is complete in a process only when it has received as many messages of that round as all have sent to it.
-//! Every message says in which round it was sent.
+//! A round also says that messages have arrived: each process counts what it has sent to each other one
+//! between two of its contributions, and a round is complete in a process only when it has received as many
+//! messages of that round as all have sent to it. Every message says in which round it was sent.
 //!
-//! Some protocols contribute only where they have news. What asks others to contribute too goes through the tree before the round is
-//! complete.
+//! Some protocols contribute only where they have news. What asks others to contribute too goes through the
+//! tree before the round is complete.
 //!
 //! The type here is pure: it gives what is to be sent ([`Saying`]), and [`Peers`](super::Peers) sends it.
 //!
-//! Invariants: messages between two processes arrive in their order; no process is two rounds ahead of another, since the round between
-//! them needs both.
+//! Invariants: messages between two processes arrive in their order; no process is two rounds ahead of
+//! another, since the round between them needs both.
 
 #[cfg(test)]
 mod test;
@@ -53,8 +53,8 @@ pub(super) struct Rounds {
     contributed: u64,
     /// What it has said in the round that is open, until that has been passed on.
     contribution: Option<Contribution>,
-    /// By process below this one, in the order of ranks: what it has said in the round that is open, or once that has been passed on, in
-    /// the next one.
+    /// By process below this one, in the order of ranks: what it has said in the round that is open, or once
+    /// that has been passed on, in the next one.
     below: Vec<(u32, Option<Contribution>)>,
     /// What all have come to in the round that is open, though messages of it may be missing.
     result: Option<Contribution>,
@@ -108,7 +108,8 @@ impl Rounds {
         self.asked > self.open
     }
 
-    /// Whether a message of the round `colour` (modulo [`COLOURS`]) belongs to the round that is open, rather than to a later one.
+    /// Whether a message of the round `colour` (modulo [`COLOURS`]) belongs to the round that is open, rather
+    /// than to a later one.
     pub(super) fn is_open(&self, colour: u8) -> bool {
         self.open % COLOURS as u64 == u64::from(colour)
     }
@@ -183,8 +184,8 @@ impl Rounds {
         self.result.take()
     }
 
-    /// Messages of the round that is open that can never come, once all that was sent in the rounds before `round` has been received:
-    /// some process has claimed to have sent more than it has.
+    /// Messages of the round that is open that can never come, once all that was sent in the rounds before
+    /// `round` has been received: some process has claimed to have sent more than it has.
     pub(super) fn missing(&self, round: u64) -> u64 {
         let expected =
             self.result.as_ref().filter(|_| round > self.open).map_or(0, |all| all.sent_to(self.rank));
@@ -224,7 +225,8 @@ impl Rounds {
         sends
     }
 
-    /// Asks the neighbours that have not contributed to `round`, but for `from`, unless they were asked before.
+    /// Asks the neighbours that have not contributed to `round`, but for `from`, unless they were asked
+    /// before.
     fn spread(&mut self, round: u64, from: u32, sends: &mut ToSend) {
         if round < self.asked {
             return;

@@ -1,7 +1,8 @@
-//! How messages are sent to other processes: each is added to what waits for its process ([`Outgoing`]), and frames go when they are due.
+//! How messages are sent to other processes: each is added to what waits for its process ([`Outgoing`]), and
+//! frames go when they are due.
 //!
-//! Invariant: two processes that send to each other never wait for each other, since whoever waits for room takes in what arrives
-//! meanwhile; and nobody waits once the run has gone wrong.
+//! Invariant: two processes that send to each other never wait for each other, since whoever waits for room
+//! takes in what arrives meanwhile; and nobody waits once the run has gone wrong.
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ struct Post {
 }
 
 impl<M: Model> Peers<M> {
-    /// Sends what is in `events` to a federate of another process, which will look for it once the round is complete.
+    /// Sends what is in `events` to a federate of another process, which will look for it once the round is
+    /// complete.
     pub(crate) fn send_events(&self, to: u32, events: &mut Vec<Event<M::Event>>) {
         self.events.sent.fetch_add(events.len() as u64, Ordering::SeqCst);
         let rank = self.owners[to as usize];
@@ -45,8 +47,8 @@ impl<M: Model> Peers<M> {
         events.clear();
     }
 
-    /// Sends messages and anti-messages to a federate of another process. A message and its anti-message cancel each other where the
-    /// message has not left yet.
+    /// Sends messages and anti-messages to a federate of another process. A message and its anti-message
+    /// cancel each other where the message has not left yet.
     pub(crate) fn send_mail(&self, to: u32, mail: &mut Mail<M::Event>) {
         let rank = self.owners[to as usize];
         let mut outgoing = lock(&self.outgoing[rank as usize]);
@@ -150,8 +152,8 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// Sends what has waited for long enough, or will have before the worker looks again, which is after a turn as long as the last one.
-    /// The turn began at `since_ns`; gives out when it ended.
+    /// Sends what has waited for long enough, or will have before the worker looks again, which is after a
+    /// turn as long as the last one. The turn began at `since_ns`; gives out when it ended.
     pub(crate) fn send_due(&self, since_ns: u64) -> u64 {
         let now_ns = self.now_ns();
         let then_ns = now_ns.saturating_add(now_ns.saturating_sub(since_ns));
@@ -184,9 +186,9 @@ impl<M: Model> Peers<M> {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Hands a frame over to the transport; the receiver is woken for it only if it `wakes`. Waits until there is room, taking in meanwhile
-    /// what arrives, so that two processes that send to each other never wait for each other; once the run has gone wrong, what has no
-    /// room is lost.
+    /// Hands a frame over to the transport; the receiver is woken for it only if it `wakes`. Waits until
+    /// there is room, taking in meanwhile what arrives, so that two processes that send to each other
+    /// never wait for each other; once the run has gone wrong, what has no room is lost.
     pub(super) fn hand_over(&self, rank: u32, wakes: bool, frame: &[u8]) -> Result<Handed, PeerError> {
         let mut tries = 0;
         loop {

@@ -196,7 +196,8 @@ fn who_goes_back_behind_gvt_is_named() {
     assert!(what.contains("before GVT"), "{what}");
 }
 
-/// Two contributions could be of two rounds; and between legs the rounds follow each other without a look at what else has come.
+/// Two contributions could be of two rounds; and between legs the rounds follow each other without a look at
+/// what else has come.
 #[test]
 fn who_contributes_three_times_to_a_round_is_named() {
     let lie: Lie = |contribution| {
@@ -238,7 +239,8 @@ fn below_with(protocol: Protocol, lie: Lie) -> Result<Report<u32>, RunError> {
     })
 }
 
-/// All are there and give signs of life; and between process 2 and the one that lies stands process 0, which adds up what both say.
+/// All are there and give signs of life; and between process 2 and the one that lies stands process 0, which
+/// adds up what both say.
 #[test]
 fn messages_that_are_claimed_and_never_sent_are_not_waited_for() {
     fn claim(contribution: Contribution) -> Contribution {

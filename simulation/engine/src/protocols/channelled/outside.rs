@@ -1,7 +1,7 @@
 //! Outside federates under null messages: asked to continue, and heard whenever they answer.
 //!
-//! Invariant: a federate that was asked stays `Running` until its answer is heard, and is counted in `outside`, so that a leg with nobody else
-//! ready waits for it and no worker does.
+//! Invariant: a federate that was asked stays `Running` until its answer is heard, and is counted in
+//! `outside`, so that a leg with nobody else ready waits for it and no worker does.
 
 use paceline_kernel::{Links, Model, Time};
 

@@ -1,13 +1,14 @@
-//! Null messages between processes: promises and events go to the process of the receiver, and the processes find out together when
-//! the leg is over.
+//! Null messages between processes: promises and events go to the process of the receiver, and the processes
+//! find out together when the leg is over.
 //!
-//! A leg is over when all processes are *passive*, or when none has any events, and nothing is under way. A process sees only itself, so
-//! all say in a round how they stand and how many messages they have sent and received. Where all are passive and as many messages were
-//! received as sent, a second round follows at once: if all counts are the same in both, then at the moment between the two rounds nothing
-//! was under way and nobody had anything to do (Mattern, 1987: the four-counter method).
+//! A leg is over when all processes are *passive*, or when none has any events, and nothing is under way. A
+//! process sees only itself, so all say in a round how they stand and how many messages they have sent and
+//! received. Where all are passive and as many messages were received as sent, a second round follows at
+//! once: if all counts are the same in both, then at the moment between the two rounds nothing was under way
+//! and nobody had anything to do (Mattern, 1987: the four-counter method).
 //!
-//! Invariant: a process contributes without being asked only if it has become quiet since its last contribution, or wants to halt, or
-//! the last round was calm; so rounds end when nothing changes.
+//! Invariant: a process contributes without being asked only if it has become quiet since its last
+//! contribution, or wants to halt, or the last round was calm; so rounds end when nothing changes.
 
 use std::sync::atomic::Ordering;
 
@@ -80,7 +81,8 @@ impl<M: Model> Channelled<'_, M> {
         Ok(())
     }
 
-    /// Contributes to the round that is open, if that is due, and looks what comes of it. Says whether it did.
+    /// Contributes to the round that is open, if that is due, and looks what comes of it. Says whether it
+    /// did.
     pub(super) fn contribute(&self, state: &mut State) -> bool {
         let Some(peers) = self.shared.peers else { return false };
         if state.ending.over {

@@ -1,4 +1,5 @@
-//! What the workers of a leg under null messages share: which federates are ready or running, and how far all have come.
+//! What the workers of a leg under null messages share: which federates are ready or running, and how far all
+//! have come.
 //!
 //! Invariant: a federate is in `ready` exactly when its status is `Ready`.
 

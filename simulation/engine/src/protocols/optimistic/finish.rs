@@ -1,5 +1,5 @@
-//! The end of an optimistic leg: whatever is not final is rolled back, until every federate is as plain as under any other
-//! protocol.
+//! The end of an optimistic leg: whatever is not final is rolled back, until every federate is as plain as
+//! under any other protocol.
 
 use paceline_kernel::{Federate, Mail, Model, Outbox, Partition, Rollbacks, Warp};
 

@@ -1,9 +1,10 @@
-//! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their answers move GVT on. Those
-//! that run ahead are handed everything at once.
+//! Outside federates in an optimistic leg: they are handed what nobody can take back any more, and their
+//! answers move GVT on. Those that run ahead are handed everything at once.
 //!
-//! Invariants: a federate that is asked counts as held, with the floor that it had; so GVT waits for it, and no worker does. One that
-//! runs ahead is never held for longer than a worker needs to take in what it has said and hand over what is new; only
-//! the worker that holds it does that, so that its standings are taken in, and reported, in the order in which it said them.
+//! Invariants: a federate that is asked counts as held, with the floor that it had; so GVT waits for it, and
+//! no worker does. One that runs ahead is never held for longer than a worker needs to take in what it has
+//! said and hand over what is new; only the worker that holds it does that, so that its standings are taken
+//! in, and reported, in the order in which it said them.
 
 use paceline_kernel::{Bounds, Effort, Model, Time, Wants, WarpTurn};
 
@@ -13,7 +14,8 @@ use crate::outside::{Answer, Asked, Heard, Proxy};
 use crate::sync::lock;
 
 impl<M: Model> Optimistic<'_, M> {
-    /// Asks an outside federate to run as far as is safe. If there is something for it to do, it stands nowhere until it answers.
+    /// Asks an outside federate to run as far as is safe. If there is something for it to do, it stands
+    /// nowhere until it answers.
     pub(super) fn ask(
         &self,
         proxy: &mut Proxy<M>,

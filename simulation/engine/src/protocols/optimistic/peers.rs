@@ -1,13 +1,16 @@
-//! Time Warp of several processes: messages and anti-messages go to the process of the receiver, and GVT is agreed on in rounds.
+//! Time Warp of several processes: messages and anti-messages go to the process of the receiver, and GVT is
+//! agreed on in rounds.
 //!
-//! In each round a process contributes the least of its floors and of what it has sent since its last contribution. The least of all is GVT,
-//! which no process exceeds. A message that is under way when its sender contributes was sent since the contribution before - else the
-//! receiver has taken it in, since the round before was complete - so it is counted by its sender, and by its receiver from then on. A
-//! message that is sent after the sender's contribution and taken in before the receiver's comes from an event that was counted itself (Mattern, 1993).
-//! No process waits in a round; one that is kept from its core holds up nothing but GVT.
+//! In each round a process contributes the least of its floors and of what it has sent since its last
+//! contribution. The least of all is GVT, which no process exceeds. A message that is under way when its
+//! sender contributes was sent since the contribution before - else the receiver has taken it in, since the
+//! round before was complete - so it is counted by its sender, and by its receiver from then on. A
+//! message that is sent after the sender's contribution and taken in before the receiver's comes from an
+//! event that was counted itself (Mattern, 1993). No process waits in a round; one that is kept from its core
+//! holds up nothing but GVT.
 //!
-//! Invariants: what has been sent is appended to its process's frames before it is reported, and reported before the contribution
-//! that counts it; what arrives is in an inbox before its time lowers a floor.
+//! Invariants: what has been sent is appended to its process's frames before it is reported, and reported
+//! before the contribution that counts it; what arrives is in an inbox before its time lowers a floor.
 
 use paceline_kernel::{Mail, Model, Time};
 
@@ -69,8 +72,8 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Contributes to the round that is open, if this process has news or is asked, and moves GVT on if the round is complete. Says
-    /// whether it did anything.
+    /// Contributes to the round that is open, if this process has news or is asked, and moves GVT on if the
+    /// round is complete. Says whether it did anything.
     pub(super) fn take_part(&self, state: &mut State, desk: &mut Desk<M::Event>) -> bool {
         let Some(peers) = self.shared.peers else { return false };
         let mut any = false;
@@ -109,8 +112,8 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Whether GVT waited for this process, which has moved on; another one is waited for otherwise, and will ask. What it has sent for
-    /// the instant of GVT holds up one round, and the next one follows.
+    /// Whether GVT waited for this process, which has moved on; another one is waited for otherwise, and will
+    /// ask. What it has sent for the instant of GVT holds up one round, and the next one follows.
     fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
         let (least, limit) = (state.gvt.own_least(), state.gvt.limit());
         peers.is_asked()

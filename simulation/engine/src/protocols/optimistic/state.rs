@@ -1,7 +1,7 @@
 //! Who may run: the floors, GVT, and which federates are ready, waiting, or held by a worker.
 //!
-//! All of it is under one lock, taken twice a turn. Invariant: a federate that waits is known with the floor it has; mail that
-//! lowers it makes it ready.
+//! All of it is under one lock, taken twice a turn. Invariant: a federate that waits is known with the floor
+//! it has; mail that lowers it makes it ready.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,8 @@ pub(crate) struct State {
     pub(super) taken: u32,
     /// Of these, the federates that are outside.
     pub(super) outside: u32,
-    /// Federates that a worker holds and that are to be looked after again: they run ahead outside, and have said something.
+    /// Federates that a worker holds and that are to be looked after again: they run ahead outside, and have
+    /// said something.
     called: BTreeSet<u32>,
     pub(super) ending: Ending,
     pub(super) trouble: Option<Box<EventError>>,
@@ -169,8 +170,8 @@ impl State {
         }
     }
 
-    /// Where a federate with this floor stands among those that are ready: those that have advanced least come first, so that
-    /// all advance together; what is to be run again is run on the way.
+    /// Where a federate with this floor stands among those that are ready: those that have advanced least
+    /// come first, so that all advance together; what is to be run again is run on the way.
     fn place(&self, id: u32, floor: Time) -> Time {
         floor.max(self.fronts[id as usize])
     }
@@ -248,7 +249,8 @@ impl State {
         }
     }
 
-    /// All processes have agreed that nothing will be rolled back to before `limit`. Says whether GVT has moved on.
+    /// All processes have agreed that nothing will be rolled back to before `limit`. Says whether GVT has
+    /// moved on.
     pub(super) fn agreed(&mut self, limit: Time) -> bool {
         self.gvt.raise_limit(limit);
         let round = self.gvt.may_take() && self.gvt.open_round();

@@ -1,11 +1,13 @@
-//! Windows of several processes: each runs its own federates in the window, and contributes to a round once it is through. The window
-//! closes with the round; all processes then open the same next one.
+//! Windows of several processes: each runs its own federates in the window, and contributes to a round once
+//! it is through. The window closes with the round; all processes then open the same next one.
 //!
-//! Of a federate in another process, `next` is the least time of what has been sent to it since the last contribution: the sender counts
-//! a message that the receiver may not have taken in when it contributes itself.
+//! Of a federate in another process, `next` is the least time of what has been sent to it since the last
+//! contribution: the sender counts a message that the receiver may not have taken in when it contributes
+//! itself.
 //!
-//! Invariants: a process contributes after it has sent all messages of the window; a window opens when all of them have arrived; what
-//! arrives from a process that has opened the next window already is for after that window here.
+//! Invariants: a process contributes after it has sent all messages of the window; a window opens when all of
+//! them have arrived; what arrives from a process that has opened the next window already is for after that
+//! window here.
 
 use paceline_kernel::{Model, Time};
 
@@ -14,8 +16,8 @@ use crate::peers::{Contribution, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 
 impl<M: Model> Windowed<'_, M> {
-    /// All federates here are through with the window: tells the other processes so, and opens the next window if they have said so
-    /// too. Says for how many workers there is work.
+    /// All federates here are through with the window: tells the other processes so, and opens the next
+    /// window if they have said so too. Says for how many workers there is work.
     pub(super) fn close_together(&self, state: &mut State) -> u32 {
         let Some(peers) = self.shared.peers else { return 0 };
         loop {
@@ -42,7 +44,8 @@ impl<M: Model> Windowed<'_, M> {
         Contribution { least, halt: self.shared.monitor.halt(), next, ..Contribution::default() }
     }
 
-    /// Opens the next window, or ends the leg, if all processes are through with this one. Says for how many workers there is work.
+    /// Opens the next window, or ends the leg, if all processes are through with this one. Says for how many
+    /// workers there is work.
     fn try_open(&self, state: &mut State, peers: &Peers<M>) -> u32 {
         let Some(all) = peers.complete() else { return 0 };
         // A run that is over ends as such, even where somebody has asked for a pause.

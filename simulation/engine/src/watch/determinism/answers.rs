@@ -1,4 +1,5 @@
-//! What a model answers when it is asked about itself. The engine asks more than once, so that the answers must not change.
+//! What a model answers when it is asked about itself. The engine asks more than once, so that the answers
+//! must not change.
 //!
 //! Invariant: two sets of answers that are alike were given to the same questions.
 

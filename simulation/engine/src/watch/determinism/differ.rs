@@ -1,11 +1,11 @@
 //! Two federates in lockstep, and the first thing in which they differ.
 //!
-//! Values are compared by their hashes, and in a sample of the events by what `Debug` shows of them as well, which finds
-//! fields that `Hash` leaves out. Where values differ, the first line of `Debug` that does is shown with the names of the
-//! fields around it.
+//! Values are compared by their hashes, and in a sample of the events by what `Debug` shows of them as well,
+//! which finds fields that `Hash` leaves out. Where values differ, the first line of `Debug` that does is
+//! shown with the names of the fields around it.
 //!
-//! Invariant: `settled` holds the hash of each LP's state after the last event that happened to it; a state that has another
-//! hash was changed by somebody else.
+//! Invariant: `settled` holds the hash of each LP's state after the last event that happened to it; a state
+//! that has another hash was changed by somebody else.
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -57,7 +57,8 @@ impl<M: Model> Twin<'_, M> {
         }
         let (one, other) = (&self.one.queue().put, &self.other.queue().put);
         let Some((at, event)) = first_unlike(one, other, true) else { return Ok(()) };
-        // The lists are in the order of senders, so that the first difference is of the sender that comes first.
+        // The lists are in the order of senders, so that the first difference is of the sender that comes
+        // first.
         let sender = |event: &Event<M::Event>| event.origin(self.how.ties).0;
         let lp = one.get(at).map(sender).into_iter().chain(other.get(at).map(sender)).min();
         let lp = lp.unwrap_or(sender(event));
@@ -153,8 +154,8 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Whether two values have one hash and, if that is looked at, show the same lines in `Debug`, in any order: the lines of a
-/// hash map come in another order every time.
+/// Whether two values have one hash and, if that is looked at, show the same lines in `Debug`, in any order:
+/// the lines of a hash map come in another order every time.
 fn alike<T: Hash + Debug>(one: &T, other: &T, thorough: bool) -> bool {
     if hash(one) != hash(other) {
         return false;

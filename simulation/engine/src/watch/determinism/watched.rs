@@ -1,7 +1,8 @@
-//! An event queue that remembers what went through it since an event was last taken out: that event, and those put in.
+//! An event queue that remembers what went through it since an event was last taken out: that event, and
+//! those put in.
 //!
-//! A federate that is stepped takes one event out and then puts in what it sends, in order. So between two steps the queue
-//! holds both the event that was handled and its messages.
+//! A federate that is stepped takes one event out and then puts in what it sends, in order. So between two
+//! steps the queue holds both the event that was handled and its messages.
 
 use paceline_kernel::{Event, EventQueue, Heap, Time};
 

@@ -1,4 +1,5 @@
-//! A program outside, which speaks JSON, is not told of an event that its LP had cancelled before the LP came to it.
+//! A program outside, which speaks JSON, is not told of an event that its LP had cancelled before the LP came
+//! to it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

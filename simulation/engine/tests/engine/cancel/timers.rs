@@ -1,8 +1,10 @@
-//! A random model of timers: LPs schedule some for themselves, often for the same instant, cancel them whatever has become of them,
-//! reschedule them, and tell others. Every answer is remembered, and says what the LP does next.
+//! A random model of timers: LPs schedule some for themselves, often for the same instant, cancel them
+//! whatever has become of them, reschedule them, and tell others. Every answer is remembered, and says what
+//! the LP does next.
 //!
-//! There are two of it. [`Cancels`] has the kernel cancel them. [`Ignores`] is the reference: it lets every timer happen, knows by
-//! itself which it wants no more, and does nothing in those. Both must remember the same.
+//! There are two of it. [`Cancels`] has the kernel cancel them. [`Ignores`] is the reference: it lets every
+//! timer happen, knows by itself which it wants no more, and does nothing in those. Both must remember the
+//! same.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;

@@ -1,10 +1,12 @@
 //! The order in which the events of one block are run: LP by LP, each LP's events in the total order.
 //!
-//! An event is a 64-bit *ticket*: its time since the start of the window above its index in the block, so that sorting an
-//! LP's run compares plain integers. Where a window is too wide for the bits that the index leaves, times are cut to
-//! what fits; whatever a ticket cannot tell apart is put in place by comparing the events themselves.
+//! An event is a 64-bit *ticket*: its time since the start of the window above its index in the block, so
+//! that sorting an LP's run compares plain integers. Where a window is too wide for the bits that the index
+//! leaves, times are cut to what fits; whatever a ticket cannot tell apart is put in place by comparing the
+//! events themselves.
 //!
-//! Invariants: `runs` are ascending and disjoint, and together with the run in hand cover the tickets not yet given out.
+//! Invariants: `runs` are ascending and disjoint, and together with the run in hand cover the tickets not yet
+//! given out.
 
 use std::cell::Cell;
 
@@ -58,7 +60,8 @@ impl Order {
         }
     }
 
-    /// Takes in the events of a block, none before `floor`, all before `bound`. `within` is an event's LP in the block.
+    /// Takes in the events of a block, none before `floor`, all before `bound`. `within` is an event's LP in
+    /// the block.
     pub(super) fn arrange<E>(
         &mut self,
         events: &[Event<E>],
@@ -94,7 +97,8 @@ impl Order {
         for event in events {
             self.counts[within(event)] += 1;
         }
-        // Written for every LP and kept for those with events: whether it has any would be an unpredictable branch.
+        // Written for every LP and kept for those with events: whether it has any would be an unpredictable
+        // branch.
         self.runs.resize(self.counts.len(), Run { within: 0, start: 0 });
         let (mut start, mut runs) = (0, 0);
         for (within, count) in self.counts.iter_mut().enumerate() {
@@ -127,7 +131,8 @@ impl Order {
         sort(tickets);
         let mask = self.index_mask;
         let event = |ticket: u64| &events[(ticket & mask) as usize];
-        // What the tickets cannot tell apart: a few events as a rule, but all of them where many LPs send to one at once.
+        // What the tickets cannot tell apart: a few events as a rule, but all of them where many LPs send to
+        // one at once.
         for alike in tickets.chunk_by_mut(|a, b| (a ^ b) & !mask == 0) {
             if alike.len() > 1 {
                 alike.sort_unstable_by(|a, b| event(*a).cmp(event(*b)));

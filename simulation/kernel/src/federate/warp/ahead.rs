@@ -1,11 +1,12 @@
 //! Running ahead: a batch of whole LPs, every event with what is needed to take it back.
 //!
-//! The batch is that of the fast gear (`batch.rs`): all events before the bound come out of the queue and are handled LP by
-//! LP. Here the bound may be wider than the lookahead, so that an LP may send another one something for the middle of the
-//! batch; that is a straggler like any other, and dealt with when the batch is through ([`Warp::resolve`]).
+//! The batch is that of the fast gear (`batch.rs`): all events before the bound come out of the queue and are
+//! handled LP by LP. Here the bound may be wider than the lookahead, so that an LP may send another one
+//! something for the middle of the batch; that is a straggler like any other, and dealt with when the batch
+//! is through ([`Warp::resolve`]).
 //!
-//! Invariant: events of an LP are handled in the total order; when one fails, all before it are in the segment and all
-//! after it are still in hand.
+//! Invariant: events of an LP are handled in the total order; when one fails, all before it are in the
+//! segment and all after it are still in hand.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +26,8 @@ use crate::{
 };
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
-    /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says [`Turn::Waits`] if nothing came of it.
+    /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says
+    /// [`Turn::Waits`] if nothing came of it.
     pub(super) fn run_ahead(
         &mut self,
         model: &M,
@@ -97,8 +99,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }
     }
 
-    /// Runs the events of the LP in hand, as far as the memory budget goes; says whether that was all. An error says that the
-    /// run must end at once.
+    /// Runs the events of the LP in hand, as far as the memory budget goes; says whether that was all. An
+    /// error says that the run must end at once.
     fn run_lp_ahead(
         &mut self,
         model: &M,
@@ -287,8 +289,9 @@ struct Work<'w, M: Model> {
 }
 
 impl<M: Model> Work<'_, M> {
-    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room (which is only looked at if
-    /// `LIMITED`); says whether that was all. On an error or a panic, the event in question is the last in the segment.
+    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room (which is
+    /// only looked at if `LIMITED`); says whether that was all. On an error or a panic, the event in
+    /// question is the last in the segment.
     fn run<'e, const LIMITED: bool>(
         &self,
         (lp, withdrawn): (&mut Lp<M::State>, Option<&mut Withdrawn>),

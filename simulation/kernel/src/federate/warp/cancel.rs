@@ -1,7 +1,9 @@
-//! Events in the queue that were taken back by their sender: they stay there until they come out, and are dropped then.
+//! Events in the queue that were taken back by their sender: they stay there until they come out, and are
+//! dropped then.
 //!
-//! Taking an event out of the middle of a queue would make every queue slower; this costs a look at a counter per event.
-//! Invariant: everything in here is in the queue, or about to be put there, once for each time it is in here.
+//! Taking an event out of the middle of a queue would make every queue slower; this costs a look at a counter
+//! per event. Invariant: everything in here is in the queue, or about to be put there, once for each time it
+//! is in here.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;

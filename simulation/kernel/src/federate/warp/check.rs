@@ -1,11 +1,11 @@
 //! Whether events can be taken back at all: handles each, takes it back, compares, and handles it again.
 //!
-//! The state before is remembered twice, as a copy and as the text that `Debug` gives. Taking back goes by `undo` where the
-//! run undoes, else by the copy; a copy that shares something with the state shows as well.
+//! The state before is remembered twice, as a copy and as the text that `Debug` gives. Taking back goes by
+//! `undo` where the run undoes, else by the copy; a copy that shares something with the state shows as well.
 //!
-//! Invariant: two states are the same only if `Hash` and `Debug` both say so, for a field that one of the two leaves out may
-//! still change what the LP does next. Where the hashes are equal, the lines of `Debug` may come in another order: those of
-//! a hash map do.
+//! Invariant: two states are the same only if `Hash` and `Debug` both say so, for a field that one of the two
+//! leaves out may still change what the LP does next. Where the hashes are equal, the lines of `Debug` may
+//! come in another order: those of a hash map do.
 
 use super::EventErrorKind;
 use crate::digest::hash_of;

@@ -1,8 +1,8 @@
-//! Lazy cancellation (Gafni, 1988): a message whose cause was rolled back stays where it is until the LP has come past the
-//! cause again. Sent once more, it never was in doubt; else it is cancelled then.
+//! Lazy cancellation (Gafni, 1988): a message whose cause was rolled back stays where it is until the LP has
+//! come past the cause again. Sent once more, it never was in doubt; else it is cancelled then.
 //!
-//! Invariants: the messages of an LP are in the order of their causes, and every cause comes after what the LP has in the
-//! log; the floor of the federate counts them, so that none is overtaken by GVT.
+//! Invariants: the messages of an LP are in the order of their causes, and every cause comes after what the
+//! LP has in the log; the floor of the federate counts them, so that none is overtaken by GVT.
 
 use std::collections::VecDeque;
 use std::hash::Hash;

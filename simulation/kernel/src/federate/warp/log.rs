@@ -1,12 +1,13 @@
 //! What a federate has run ahead, in the order in which it ran it.
 //!
-//! A [`Segment`] is one batch; a [`Run`] is the part of one LP in it. Within a segment everything lies in a few long
-//! arrays, written once from front to back: events, the LP's counters before each, receipts for what was sent, copies of
-//! states, words kept for undo. An LP finds its latest run through `last`, and from there the earlier ones. Segments are
-//! committed from the oldest on, and their memory is used again.
+//! A [`Segment`] is one batch; a [`Run`] is the part of one LP in it. Within a segment everything lies in a
+//! few long arrays, written once from front to back: events, the LP's counters before each, receipts for what
+//! was sent, copies of states, words kept for undo. An LP finds its latest run through `last`, and from there
+//! the earlier ones. Segments are committed from the oldest on, and their memory is used again.
 //!
-//! Invariants: entries `from..end` of a run are alive, those before are committed, those after were rolled back; runs of an
-//! LP that are alive are in the total order, along the segments; a link into a segment that is gone means nothing.
+//! Invariants: entries `from..end` of a run are alive, those before are committed, those after were rolled
+//! back; runs of an LP that are alive are in the total order, along the segments; a link into a segment that
+//! is gone means nothing.
 
 mod segment;
 
@@ -210,8 +211,9 @@ impl<M: Model> Log<M> {
         locals
     }
 
-    /// Commits the batches up to the first that ends after `safe`: digest, output, counts. Each LP's events in their order. What
-    /// of a batch is final before its end waits for it, so that every event is looked at once.
+    /// Commits the batches up to the first that ends after `safe`: digest, output, counts. Each LP's events
+    /// in their order. What of a batch is final before its end waits for it, so that every event is
+    /// looked at once.
     pub fn commit<Q: EventQueue<M::Event>>(&mut self, model: &M, base: &mut Federate<M, Q>, safe: Time) {
         let whole = self.segments.iter().take_while(|segment| segment.bound <= safe).count();
         self.commit_first(whole, model, base, safe);

@@ -1,8 +1,9 @@
-//! How much at a time: whether it is worth waiting to run safely, how wide batches are, how far apart copies of states lie.
+//! How much at a time: whether it is worth waiting to run safely, how wide batches are, how far apart copies
+//! of states lie.
 //!
-//! A batch should be large enough that a turn is worth its while. How wide batches ahead are is one decision for all
-//! federates of a host ([`MovingWindow`](crate::MovingWindow)). Copies of states lie as far apart as copying and coming back
-//! cost least together (Lin, Preiss, Loucks and Lazowska, 1993).
+//! A batch should be large enough that a turn is worth its while. How wide batches ahead are is one decision
+//! for all federates of a host ([`MovingWindow`](crate::MovingWindow)). Copies of states lie as far apart as
+//! copying and coming back cost least together (Lin, Preiss, Loucks and Lazowska, 1993).
 //!
 //! No clock is looked at: costs are counted, so that a run can be repeated.
 
@@ -41,7 +42,8 @@ impl Pace {
         Self { lookahead, density: 0.0, handled: 0, rollbacks: 0, interval: 8 }
     }
 
-    /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width` wide.
+    /// Whether what is safe from `floor` on is worth a batch of its own, where batches ahead are `width`
+    /// wide.
     pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
         // Half of a batch ahead is enough, or a good part of a lookahead that is worth a batch.
         let span = safe - floor;
@@ -78,15 +80,15 @@ impl Pace {
         if self.is_worth() { width.min(self.worth()).max(Time::TICK) } else { width }
     }
 
-    /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely is worth it, it
-    /// is kept short: who is away for long keeps the others from being safe.
+    /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely
+    /// is worth it, it is kept short: who is away for long keeps the others from being safe.
     pub fn bound(&self, floor: Time, front: Time, width: Time) -> Time {
         let width = self.width(width);
         self.align(floor.max(front), floor.max(front).saturating_add(width))
     }
 
-    /// A bound just behind a multiple of the lookahead is put there: batches of a dense model then are whole buckets of the
-    /// queue.
+    /// A bound just behind a multiple of the lookahead is put there: batches of a dense model then are whole
+    /// buckets of the queue.
     fn align(&self, floor: Time, bound: Time) -> Time {
         let into = bound.as_ticks() % self.lookahead.as_ticks().max(1);
         let cut = Time::ticks(bound.as_ticks() - into);
@@ -99,8 +101,8 @@ impl Pace {
         self.interval
     }
 
-    /// There were so many `events` in a `span` where nothing had been run before. What comes again after a rollback is sparse,
-    /// and says nothing.
+    /// There were so many `events` in a `span` where nothing had been run before. What comes again after a
+    /// rollback is sparse, and says nothing.
     pub fn note_density(&mut self, events: u64, span: Time) {
         let now = events as f64 / span.as_ticks().max(1) as f64;
         self.density = if self.density == 0.0 { now } else { 0.75 * self.density + 0.25 * now };
@@ -114,7 +116,8 @@ impl Pace {
         }
         let rollbacks = stats.primary + stats.secondary;
         let each = self.handled as f64 / (rollbacks - self.rollbacks).max(1) as f64;
-        // A copy costs about as much as an event; so the best distance is the root of twice the events between rollbacks.
+        // A copy costs about as much as an event; so the best distance is the root of twice the events
+        // between rollbacks.
         self.interval = ((2.0 * each).sqrt() as usize).clamp(1, 64);
         (self.handled, self.rollbacks) = (0, rollbacks);
     }

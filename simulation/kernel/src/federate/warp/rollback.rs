@@ -1,7 +1,9 @@
-//! Rolling back one LP: its state and counters go back, its events return to the queue, what it sent is cancelled.
+//! Rolling back one LP: its state and counters go back, its events return to the queue, what it sent is
+//! cancelled.
 //!
-//! Cancelling may roll back further LPs of the same federate (secondary rollbacks); they are worked off from the list
-//! `recalls`, so that a cascade takes no stack. Messages to other federates are cancelled by anti-messages in the outbox.
+//! Cancelling may roll back further LPs of the same federate (secondary rollbacks); they are worked off from
+//! the list `recalls`, so that a cascade takes no stack. Messages to other federates are cancelled by
+//! anti-messages in the outbox.
 
 use super::{Cancellation, Federate, Saving, Warp};
 use crate::context::LpCore;
@@ -59,8 +61,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
     }
 
-    /// Takes back all that the LP did from `key` on. Its events return to the queue, but not one at `key` itself where that
-    /// is `annulled`.
+    /// Takes back all that the LP did from `key` on. Its events return to the queue, but not one at `key`
+    /// itself where that is `annulled`.
     pub(super) fn roll_back(
         &mut self,
         model: &M,

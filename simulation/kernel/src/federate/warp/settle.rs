@@ -4,8 +4,9 @@ use super::{EventError, Rollbacks, Warp};
 use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
-    /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent. Afterwards, and once the
-    /// mail that this makes has been received everywhere, nothing is speculative any more.
+    /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent.
+    /// Afterwards, and once the mail that this makes has been received everywhere, nothing is speculative
+    /// any more.
     pub fn retreat(
         &mut self,
         model: &M,

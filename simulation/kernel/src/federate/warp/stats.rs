@@ -42,7 +42,8 @@ pub struct Rollbacks {
     pub kept_copies: u64,
     /// Batches that were run ahead.
     pub batches: u64,
-    /// The most bytes that were kept for rollbacks at one time; of several federates, the sum of each one's most.
+    /// The most bytes that were kept for rollbacks at one time; of several federates, the sum of each one's
+    /// most.
     pub most_log_bytes: u64,
     /// Times that something was committed out of the log.
     pub commits: u64,
@@ -98,7 +99,8 @@ impl Rollbacks {
         if self.processed == 0 { 1.0 } else { (self.processed - self.undone) as f64 / self.processed as f64 }
     }
 
-    /// The share of the handled events that were final at once, so that no state was saved for them; 1 where none was handled.
+    /// The share of the handled events that were final at once, so that no state was saved for them; 1 where
+    /// none was handled.
     pub fn safe_share(&self) -> f64 {
         if self.processed == 0 { 1.0 } else { self.safe as f64 / self.processed as f64 }
     }

@@ -1,8 +1,9 @@
 //! Strides: how far a federate goes ahead in a turn, when it can go on, and what that has cost.
 //!
-//! The host says how wide a stride is and how far ahead of GVT a federate may be, the same for all its federates
-//! ([`MovingWindow`](crate::MovingWindow)). A stride begins where the federate has been; what was rolled back before that is run
-//! again on the way. Where there is no room for a stride, what was rolled back is run again by itself.
+//! The host says how wide a stride is and how far ahead of GVT a federate may be, the same for all its
+//! federates ([`MovingWindow`](crate::MovingWindow)). A stride begins where the federate has been; what was
+//! rolled back before that is run again on the way. Where there is no room for a stride, what was rolled back
+//! is run again by itself.
 //!
 //! Invariant: a federate whose floor is GVT can always go on.
 
@@ -21,7 +22,8 @@ pub struct Wants {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
-    /// What it has done ahead since this was asked last. Where running safely is worth it that says nothing about the width.
+    /// What it has done ahead since this was asked last. Where running safely is worth it that says nothing
+    /// about the width.
     pub fn take_effort(&mut self) -> Effort {
         let Rollbacks { undone, coasted, antis, .. } = self.stats;
         let before = std::mem::replace(&mut self.wasted, undone + coasted + antis);
@@ -32,8 +34,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Effort { wasted: self.wasted - before, ..effort }
     }
 
-    /// How far beyond GVT it may run. Where running safely is worth it, that is not far: what it rolls back there keeps others
-    /// from being safe. Nor is it where some LPs never run ahead: their events are put back in every turn until they are safe.
+    /// How far beyond GVT it may run. Where running safely is worth it, that is not far: what it rolls back
+    /// there keeps others from being safe. Nor is it where some LPs never run ahead: their events are put
+    /// back in every turn until they are safe.
     pub(super) fn ahead(&self, bounds: Bounds) -> Time {
         let held = self.pace.is_worth() || !self.conservative.is_empty();
         let most = if held { self.pace.safe_strides() } else { Time::MAX };
@@ -45,8 +48,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         Time::ticks(bounds.width.min(self.ahead(bounds)).as_ticks() / 2)
     }
 
-    /// Where the next batch ahead ends: a width farther than ever before, or, if `limit` does not allow that, where the
-    /// federate has been already. None if there is nothing to run up to there.
+    /// Where the next batch ahead ends: a width farther than ever before, or, if `limit` does not allow that,
+    /// where the federate has been already. None if there is nothing to run up to there.
     pub(super) fn bound_ahead(&self, bounds: Bounds, limit: Time) -> Option<Time> {
         let front = self.reached.max(bounds.floor);
         let bound = self.pace.bound(bounds.floor, self.reached, bounds.width.max(Time::TICK)).min(limit);

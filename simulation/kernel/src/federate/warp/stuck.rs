@@ -1,8 +1,9 @@
 //! What goes wrong ahead: it counts only if it is not rolled back.
 //!
-//! An LP whose event broke a rule or panicked is put back to before that event and handles nothing more. What comes for it
-//! is parked, out of the queue, so that GVT does not wait for it. If a message or an anti-message shows that its past was
-//! wrong, everything goes back to the queue; if the safe bound passes the event, the run ends with it.
+//! An LP whose event broke a rule or panicked is put back to before that event and handles nothing more. What
+//! comes for it is parked, out of the queue, so that GVT does not wait for it. If a message or an
+//! anti-message shows that its past was wrong, everything goes back to the queue; if the safe bound passes
+//! the event, the run ends with it.
 
 use thiserror::Error;
 
@@ -35,13 +36,14 @@ pub enum EventErrorKind {
     /// The model panicked.
     #[error("the model panicked{0}")]
     Panic(PanicNote),
-    /// The model panicked in an event that was rolled back afterwards, and with `undo` there is no way back from half an
-    /// event.
+    /// The model panicked in an event that was rolled back afterwards, and with `undo` there is no way back
+    /// from half an event.
     #[error(
         "the model panicked in an event that is rolled back, which `undo` cannot do for half an event (save states by copy instead){0}"
     )]
     HalfUndone(PanicNote),
-    /// Taking an event back does not bring back the state before it, or handling it again gives something else.
+    /// Taking an event back does not bring back the state before it, or handling it again gives something
+    /// else.
     #[error("{what}; the first difference:\n  before: {before}\n  after:  {after}")]
     Irreversible {
         /// What was compared.

@@ -1,11 +1,11 @@
-//! Where the bucket queue keeps what comes in after a window; what it gives out is compared with the other queues in
-//! `queue/test.rs`.
+//! Where the bucket queue keeps what comes in after a window; what it gives out is compared with the other
+//! queues in `queue/test.rs`.
 
 use super::BucketQueue;
 use crate::{Event, EventQueue, LpId, Rng, TieBreak, Time};
 
-/// Windows as an engine makes them: all before the bound is taken, then the least time is asked for, then messages come in, none of
-/// them before the bound, and some of them before that least time.
+/// Windows as an engine makes them: all before the bound is taken, then the least time is asked for, then
+/// messages come in, none of them before the bound, and some of them before that least time.
 fn windows(case: u64) {
     let mut rng = Rng::new(case, 0);
     let step = [1, 7, 1_000, 1_000_000_000][rng.below(4) as usize];

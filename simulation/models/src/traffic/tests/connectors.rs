@@ -1,4 +1,5 @@
-//! Roads shorter than a vehicle are connectors: with `storage` they hold nobody back, whatever their length, lanes and place.
+//! Roads shorter than a vehicle are connectors: with `storage` they hold nobody back, whatever their length,
+//! lanes and place.
 
 use paceline_kernel::Time;
 
@@ -9,8 +10,8 @@ use crate::traffic::lights::Lights;
 use crate::traffic::network::{Network, RoadSpec};
 use crate::traffic::{ANY_ROOM, Layout, Rules, Traffic};
 
-/// A chain of roads from node 0 on, each with its length in millimetres, its time in seconds and its lanes; `number` vehicles
-/// drive along it within an hour.
+/// A chain of roads from node 0 on, each with its length in millimetres, its time in seconds and its lanes;
+/// `number` vehicles drive along it within an hour.
 fn chain(roads: &[(u64, u64, u32)], number: f64, crossing: Time, lights: Option<Lights>) -> Traffic {
     let road = |(place, (length_mm, seconds, lanes)): (usize, &(u64, u64, u32))| {
         let (from, to) = (place as u32, place as u32 + 1);
@@ -35,9 +36,9 @@ fn mean_delay_s(model: &Traffic) -> f64 {
     sum / output.arrivals.len() as f64
 }
 
-/// By hand: vehicles on a long road of 10 minutes with connectors at both ends take 600 s and a crossing at each of two nodes, as
-/// no road is anywhere near full. With room for one vehicle, a connector would let 1 in 2 s pass, 1,800 an hour, and 3,000 would
-/// wait.
+/// By hand: vehicles on a long road of 10 minutes with connectors at both ends take 600 s and a crossing at
+/// each of two nodes, as no road is anywhere near full. With room for one vehicle, a connector would let 1 in
+/// 2 s pass, 1,800 an hour, and 3,000 would wait.
 #[test]
 fn connectors_of_any_small_length_hold_nobody_back() {
     for (length_mm, lanes) in [(0, 1), (0, 556), (1, 1), (5000, 1), (7499, 1), (7499, 4)] {
@@ -70,7 +71,8 @@ fn a_road_has_room_for_as_many_vehicles_as_are_long_as_its_lanes() {
             "{length_mm} mm, {lanes} lanes"
         );
     }
-    // A road that is a vehicle long holds one, and lets 1 in 2 s pass: the last of 3,000 vehicles waits for 40 minutes.
+    // A road that is a vehicle long holds one, and lets 1 in 2 s pass: the last of 3,000 vehicles waits for
+    // 40 minutes.
     let short = chain(&[(10_000_000, 600, 556), (7500, 0, 1)], 3000.0, Time::secs(1), None);
     assert!(mean_delay_s(&short) > 1000.0);
 }

@@ -1,4 +1,5 @@
-//! A sequential run that records every vehicle at every stop line, and checks that an approach is never woken twice at one time.
+//! A sequential run that records every vehicle at every stop line, and checks that an approach is never woken
+//! twice at one time.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +62,8 @@ impl Model for Watched<'_> {
     }
 }
 
-/// Runs `model` up to `until`. The stops are sorted by vehicle; the stops of one vehicle are in the order of time.
+/// Runs `model` up to `until`. The stops are sorted by vehicle; the stops of one vehicle are in the order of
+/// time.
 pub fn drive(model: &Traffic, until: Time) -> (Output, Vec<Stop>) {
     let (output, mut stops, _) = run(&Watched(model), until);
     stops.sort_by_key(|stop| stop.vehicle);

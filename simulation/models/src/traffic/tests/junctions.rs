@@ -120,8 +120,8 @@ fn a_free_place_goes_to_whoever_has_waited_longest() {
         let (_, stops) = drive(&model, Time::MAX);
         let all = crossings(&model, &stops);
         for (place, first) in all.iter().enumerate() {
-            // When the vehicle became the first of its approach. If two vehicles reached and left the stop line at the same times,
-            // either may have been first.
+            // When the vehicle became the first of its approach. If two vehicles reached and left the stop
+            // line at the same times, either may have been first.
             let ahead = |other: &Crossing| (other.went, other.came) <= (first.went, first.came);
             let others = all.iter().enumerate().filter(|(number, _)| *number != place);
             let before =

@@ -43,7 +43,8 @@ fn tiles_are_compact() {
                 let least = places.iter().map(coordinate).min().expect("every tile has an intersection");
                 1 + places.iter().map(coordinate).max().expect("as above") - least
             };
-            // A square of n intersections has 2 sqrt(n) rows and columns together; cuts through a row may add one on either side.
+            // A square of n intersections has 2 sqrt(n) rows and columns together; cuts through a row may add
+            // one on either side.
             let around = f64::from(span(|place| place.0) + span(|place| place.1));
             let most = 2.5 * (places.len() as f64).sqrt() + 2.0;
             assert!(
@@ -72,7 +73,8 @@ fn the_published_grid_gives_every_federate_equal_sources_and_sinks() {
     }
 }
 
-/// The smallest possible largest load when `loads` is cut into nonempty runs: the definition, by dynamic programming.
+/// The smallest possible largest load when `loads` is cut into nonempty runs: the definition, by dynamic
+/// programming.
 fn least_largest(loads: &[u64], federates: usize) -> u64 {
     let mut largest = vec![u64::MAX; loads.len() + 1];
     largest[0] = 0;

@@ -34,8 +34,8 @@ fn ties_do_not_send_the_published_evacuation_through_one_street() {
     let model = read("grid = 16").expect("all the rest has defaults");
     let (output, _) = drive(&model, Time::MAX);
     let most = output.roads.iter().map(|used| used.passed).max().expect("there are roads");
-    // Each row has two sources and each column two sinks; a street may carry the trips of two such rows, but not those of the whole
-    // side.
+    // Each row has two sources and each column two sinks; a street may carry the trips of two such rows, but
+    // not those of the whole side.
     let per_source = model.vehicles() / 32;
     assert!(most <= 4 * per_source, "{most} vehicles on one road, {per_source} from each source");
 }
@@ -153,7 +153,8 @@ fn mistakes_in_files_name_file_line_and_what_is_allowed() {
     }
 }
 
-/// What a user joins with other tables is numbered as in the files, and what was done to their numbers is said.
+/// What a user joins with other tables is numbered as in the files, and what was done to their numbers is
+/// said.
 #[test]
 fn results_have_the_numbers_of_the_files_and_say_what_was_done_to_them() {
     let numbered = |text: &str| {

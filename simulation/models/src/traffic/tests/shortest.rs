@@ -60,7 +60,8 @@ fn routes_are_shortest_pass_no_closed_zone_and_end() {
     }
 }
 
-/// Walks a route and checks that it arrives and that each step is on a shortest route, to the lowest such node.
+/// Walks a route and checks that it arrives and that each step is on a shortest route, to the lowest such
+/// node.
 fn walk(
     network: &Network,
     crossing: Time,

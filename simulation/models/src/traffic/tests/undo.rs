@@ -1,7 +1,8 @@
-//! Everything that a node does can be undone: in real runs, and in orders of events that occur in optimistic runs only.
+//! Everything that a node does can be undone: in real runs, and in orders of events that occur in optimistic
+//! runs only.
 //!
-//! A [`History`] drives one node and records the state before every event and its effects. At random times it undoes the latest
-//! events one by one, compares the states, and handles the events again.
+//! A [`History`] drives one node and records the state before every event and its effects. At random times it
+//! undoes the latest events one by one, compares the states, and handles the events again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
@@ -247,7 +248,8 @@ fn events_in_any_order_are_taken_back_exactly() {
         let (_, events) = run(&Restless(&model), Time::MAX);
         let mut rng = Rng::new(seed, 3);
         for lp in (0..model.lps()).map(LpId) {
-            // The node's own events: some are dropped, some duplicated, and some come earlier or later than they should.
+            // The node's own events: some are dropped, some duplicated, and some come earlier or later than
+            // they should.
             let disorder_ns = [1, 2_000_000_000, 60_000_000_000][rng.below(3) as usize];
             let mut wrong: Vec<(Time, TrafficEvent)> = Vec::new();
             for (_, at, event) in events.iter().filter(|(to, ..)| *to == lp) {

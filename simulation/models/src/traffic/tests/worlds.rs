@@ -15,8 +15,8 @@ pub fn pick(rng: &mut Rng, least: u64, most: u64) -> u64 {
     least + rng.below(most - least + 1)
 }
 
-/// A network of up to `most` nodes with many ties; some of its zones may not be driven through. If `forward`, roads lead only from
-/// lower to higher numbers.
+/// A network of up to `most` nodes with many ties; some of its zones may not be driven through. If `forward`,
+/// roads lead only from lower to higher numbers.
 pub fn network(rng: &mut Rng, most: u64, forward: bool, zero_times: bool) -> Network {
     let nodes = pick(rng, 2, most);
     let zones = pick(rng, 1, nodes);

@@ -1,8 +1,9 @@
-//! The columns of a network file, as a comment in front of its records names them: `~ init_node term_node capacity length ...`.
+//! The columns of a network file, as a comment in front of its records names them: `~ init_node term_node
+//! capacity length ...`.
 //!
-//! The first five columns are the same in all files; a file that names them in another order is refused. Of the others, the
-//! number of lanes is read where there is one. What else the file has (the congestion function's B and power, speeds, tolls,
-//! types) changes nothing here, and is named in the results.
+//! The first five columns are the same in all files; a file that names them in another order is refused. Of
+//! the others, the number of lanes is read where there is one. What else the file has (the congestion
+//! function's B and power, speeds, tolls, types) changes nothing here, and is named in the results.
 
 use super::Flaw;
 
@@ -35,8 +36,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Reads the names in the comments of a file up to byte `end`, which is that of its first record: the last line that begins
-    /// with tail and head counts.
+    /// Reads the names in the comments of a file up to byte `end`, which is that of its first record: the
+    /// last line that begins with tail and head counts.
     pub fn find(text: &str, end: usize) -> Result<Self, Flaw> {
         let mut found = Self::default();
         let mut start = 0;
@@ -71,8 +72,8 @@ impl Columns {
         Ok(Self { lanes, names })
     }
 
-    /// The columns of records with `columns` columns that are not read: their names, or numbers from 1 where they have none. The
-    /// scenario may give the number of lanes instead.
+    /// The columns of records with `columns` columns that are not read: their names, or numbers from 1 where
+    /// they have none. The scenario may give the number of lanes instead.
     pub fn unused(&self, columns: usize, lanes_given: bool) -> Vec<String> {
         let name = |place: usize| self.names.get(place).cloned().unwrap_or_else(|| (place + 1).to_string());
         let is_read = |place: &usize| !lanes_given && self.lanes == Some(*place);

@@ -1,12 +1,13 @@
 //! Reads `*_net.tntp`: one road a record.
 //!
-//! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; of the further columns the number of lanes, if a
-//! comment names it ([`columns`](super::columns)). Otherwise the number of lanes is the capacity divided by 1800 vehicles an hour
-//! and lane, rounded up, at least one: the capacity is used for nothing else. Without `<FIRST THRU NODE>` it is 1: every node may
-//! be driven through.
+//! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; of the further columns the
+//! number of lanes, if a comment names it ([`columns`](super::columns)). Otherwise the number of lanes is the
+//! capacity divided by 1800 vehicles an hour and lane, rounded up, at least one: the capacity is used for
+//! nothing else. Without `<FIRST THRU NODE>` it is 1: every node may be driven through.
 //!
-//! Nodes are numbered from 1 to `<NUMBER OF NODES>`; not all need have roads. If there are other numbers, they are to be exactly
-//! as many as there are nodes: then the file numbers its nodes in its own way, and results do the same.
+//! Nodes are numbered from 1 to `<NUMBER OF NODES>`; not all need have roads. If there are other numbers,
+//! they are to be exactly as many as there are nodes: then the file numbers its nodes in its own way, and
+//! results do the same.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! What the readers of both kinds of TNTP file share: metadata in angle brackets, comments, words with their positions.
+//! What the readers of both kinds of TNTP file share: metadata in angle brackets, comments, words with their
+//! positions.
 
 use std::ops::Range;
 

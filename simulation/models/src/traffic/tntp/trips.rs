@@ -1,10 +1,10 @@
 //! Reads `*_trips.tntp`: after each `Origin`, pairs of a destination and a number of trips.
 //!
-//! `<DEMAND MULTIPLIER>` multiplies all numbers, as in the program tap-b, which brought it; `<TOTAL OD FLOW>` is that of the
-//! numbers before. A pair of origin and destination that comes again can mean two things: the numbers are to be added, or the
-//! last one counts, as in tap-b and the scripts of TransportationNetworks. They are added where the origin comes again, too, and
-//! the file's total is that of all numbers; otherwise the file is refused. Twice after one `Origin`, more likely a line is
-//! missing.
+//! `<DEMAND MULTIPLIER>` multiplies all numbers, as in the program tap-b, which brought it; `<TOTAL OD FLOW>`
+//! is that of the numbers before. A pair of origin and destination that comes again can mean two things: the
+//! numbers are to be added, or the last one counts, as in tap-b and the scripts of TransportationNetworks.
+//! They are added where the origin comes again, too, and the file's total is that of all numbers; otherwise
+//! the file is refused. Twice after one `Origin`, more likely a line is missing.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -172,7 +172,8 @@ fn operand<'a>(
     }
 }
 
-/// A number must be followed by `;` or the end of the line; at the end of the file the number itself may be truncated.
+/// A number must be followed by `;` or the end of the line; at the end of the file the number itself may be
+/// truncated.
 fn closed<'a>(
     text: &str,
     tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
@@ -206,8 +207,8 @@ fn tokens(text: &str, from: usize) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Refuses fewer trips than the file's total: its end is missing. The total may be rounded to the digits given. More trips are
-/// accepted, as totals of some files are out of date: then gives the total.
+/// Refuses fewer trips than the file's total: its end is missing. The total may be rounded to the digits
+/// given. More trips are accepted, as totals of some files are out of date: then gives the total.
 fn check_total(text: &str, total: Word, sum: f64) -> Result<Option<f64>, Flaw> {
     let stated = total.amount("<TOTAL OD FLOW>")?;
     let slack = last_digit(total.text) / 2.0 + stated * 1e-9;

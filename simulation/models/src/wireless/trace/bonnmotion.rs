@@ -1,9 +1,11 @@
-//! BonnMotion's own format (`.movements`): one line per host, with repeated `time x y`. The host is at (x, y) at that time; while
-//! it rests, the place is repeated. What follows a `#` is a comment; lines without values are no hosts.
+//! BonnMotion's own format (`.movements`): one line per host, with repeated `time x y`. The host is at (x, y)
+//! at that time; while it rests, the place is repeated. What follows a `#` is a comment; lines without values
+//! are no hosts.
 //!
-//! A comment line `#3D` before the first host, as BonnMotion writes it, announces `time x y z`; `#2D` says that there are no
-//! heights. Files of disaster areas have `time x y status` and say so nowhere. So the times of a host are to increase (the same
-//! time again only with the same place), and a file whose numbers make as much sense by fours or fives is refused.
+//! A comment line `#3D` before the first host, as BonnMotion writes it, announces `time x y z`; `#2D` says
+//! that there are no heights. Files of disaster areas have `time x y status` and say so nowhere. So the times
+//! of a host are to increase (the same time again only with the same place), and a file whose numbers make as
+//! much sense by fours or fives is refused.
 
 use super::{Flaw, MOST_HOSTS, Movements, Waypoint, Word, nanoseconds};
 
@@ -42,7 +44,8 @@ struct Reader {
     hosts: Vec<Vec<Waypoint>>,
     /// The first height, which all others are to equal.
     height: Option<f64>,
-    /// Whether all lines so far could have values by as many as in [`OTHERS`], and what is last of each waypoint then.
+    /// Whether all lines so far could have values by as many as in [`OTHERS`], and what is last of each
+    /// waypoint then.
     others: [Option<Last>; OTHERS.len()],
 }
 
@@ -185,8 +188,8 @@ impl Reader {
     }
 }
 
-/// What is last of each waypoint if the numbers come by `width`; `None` if they do not: if they cannot be divided so, or times do
-/// not increase, or there is only one.
+/// What is last of each waypoint if the numbers come by `width`; `None` if they do not: if they cannot be
+/// divided so, or times do not increase, or there is only one.
 fn last_of_each(numbers: &[f64], width: usize) -> Option<Last> {
     let whole = numbers.len().is_multiple_of(width) && numbers.len() > width;
     let increase =

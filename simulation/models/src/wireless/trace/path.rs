@@ -1,8 +1,9 @@
-//! The path of a host that follows commands of ns-2: it walks to a destination, turns on the way, stops, or is put elsewhere.
+//! The path of a host that follows commands of ns-2: it walks to a destination, turns on the way, stops, or
+//! is put elsewhere.
 //!
-//! As in ns-2, a host that gets a new destination on its way turns at its current place; a speed of zero stops it there. A host
-//! that is put elsewhere on its way keeps its velocity, and each of its coordinates stops at that of the destination
-//! (`update_position` in ns-2's `mobilenode.cc`).
+//! As in ns-2, a host that gets a new destination on its way turns at its current place; a speed of zero
+//! stops it there. A host that is put elsewhere on its way keeps its velocity, and each of its coordinates
+//! stops at that of the destination (`update_position` in ns-2's `mobilenode.cc`).
 
 use super::{Waypoint, nanoseconds};
 
@@ -104,7 +105,8 @@ impl Walk {
     }
 }
 
-/// Where a coordinate is at once, and the seconds that it still moves: it does not move beyond its destination.
+/// Where a coordinate is at once, and the seconds that it still moves: it does not move beyond its
+/// destination.
 fn left(at: f64, velocity: f64, to: f64) -> (f64, f64) {
     let way = to - at;
     if velocity == 0.0 {

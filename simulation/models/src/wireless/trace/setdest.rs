@@ -1,13 +1,15 @@
-//! Movement commands of ns-2: the initial places of hosts, and when each host starts to move where and how fast.
+//! Movement commands of ns-2: the initial places of hosts, and when each host starts to move where and how
+//! fast.
 //!
-//! Known commands: `$node_(N) set X_ V` (also Y_ and Z_), `$ns_ at T "$node_(N) setdest X Y SPEED"`, and `$ns_ at T "$node_(N)
-//! set X_ V"`, which is a jump. The variables may have other names: scripts say `$ns`, `$n(N)`, `$node(N)` too. What stands in
-//! quotes or braces may be several commands with `;` between them. Lines may be in any order; commands of one host at one time
-//! are obeyed in the order of lines. `$god_` lines, which hold path lengths, comments, and what says how hosts look or when they
-//! send ([`NO_MOVEMENT`]) are skipped.
+//! Known commands: `$node_(N) set X_ V` (also Y_ and Z_), `$ns_ at T "$node_(N) setdest X Y SPEED"`, and
+//! `$ns_ at T "$node_(N) set X_ V"`, which is a jump. The variables may have other names: scripts say `$ns`,
+//! `$n(N)`, `$node(N)` too. What stands in quotes or braces may be several commands with `;` between them.
+//! Lines may be in any order; commands of one host at one time are obeyed in the order of lines. `$god_`
+//! lines, which hold path lengths, comments, and what says how hosts look or when they send ([`NO_MOVEMENT`])
+//! are skipped.
 //!
-//! As in ns-2 and ns-3, a coordinate without an initial value is 0. Heights (Z_) would change distances: all hosts must have the
-//! same at all times, and one without a Z_ is at 0.
+//! As in ns-2 and ns-3, a coordinate without an initial value is 0. Heights (Z_) would change distances: all
+//! hosts must have the same at all times, and one without a Z_ is at 0.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -68,7 +70,8 @@ pub(super) fn read(text: &str) -> Result<Movements, Flaw> {
 const COMMANDS: &str =
     "`$node_(N) set X_ V` (or Y_, Z_), `$ns_ at T \"$node_(N) setdest X Y SPEED\"`, `$god_ ...`";
 
-/// Commands to a node by which it does not move: what its colour and label are, when it begins and ends to send.
+/// Commands to a node by which it does not move: what its colour and label are, when it begins and ends to
+/// send.
 const NO_MOVEMENT: [&str; 7] = ["start", "stop", "reset", "random-motion", "color", "label", "label-color"];
 
 /// A command of a script: its words, and the commands in quotes or braces that end it.
@@ -78,8 +81,8 @@ struct Line<'t> {
     quoted: Option<Vec<Vec<Word<'t>>>>,
 }
 
-/// The commands of a line, which starts at byte `start` of the text. They are separated by `;`; what follows a `#` outside of
-/// quotes is a comment.
+/// The commands of a line, which starts at byte `start` of the text. They are separated by `;`; what follows
+/// a `#` outside of quotes is a comment.
 fn commands(line: &str, start: usize) -> Result<Vec<Line<'_>>, Flaw> {
     let mut all = vec![Line::default()];
     let mut place = 0;

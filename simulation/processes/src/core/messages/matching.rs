@@ -1,7 +1,7 @@
 //! Matched mailboxes: messages have a sender and a tag, and a receiver may leave either open, as in MPI.
 //!
-//! Invariants: only receivers wait in a mailbox that leaves something open; of all that fit each other, those that came first
-//! meet.
+//! Invariants: only receivers wait in a mailbox that leaves something open; of all that fit each other, those
+//! that came first meet.
 
 use super::super::process::Side;
 use super::super::request::Mailbox;
@@ -33,7 +33,8 @@ impl<P> Messages<P> {
         }
     }
 
-    /// The mailbox in which the first one waits that fits one who comes to `mailbox`, as a sender or as a receiver.
+    /// The mailbox in which the first one waits that fits one who comes to `mailbox`, as a sender or as a
+    /// receiver.
     pub(super) fn matching(&self, mailbox: u32, sends: bool) -> u32 {
         let Some(matched) = mailbox.checked_sub(OTHERS).map(|place| &self.names[place as usize]) else {
             return mailbox;
@@ -69,8 +70,8 @@ mod test {
 
     const ANY: u32 = Mailbox::ANY;
 
-    /// Sends messages `(from, tag)` and posts receives `(from, tag)` in the given order, all to receiver 0; says which message
-    /// each receive got.
+    /// Sends messages `(from, tag)` and posts receives `(from, tag)` in the given order, all to receiver 0;
+    /// says which message each receive got.
     fn meet(order: &[(bool, u32, u32)]) -> Vec<Option<usize>> {
         let mut core: Core<usize, _> = Core::new(Constant::new(1.0), &[(1.0, 1)]);
         let ids: Vec<_> = order.iter().map(|_| core.spawn(HostId(0), "p".into())).collect();

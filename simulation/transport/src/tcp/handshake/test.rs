@@ -1,5 +1,5 @@
-//! Handshakes with something that is no paceline process, and with somebody in the middle who changes a bit: nobody gets a link who
-//! should not, and the error says something.
+//! Handshakes with something that is no paceline process, and with somebody in the middle who changes a bit:
+//! nobody gets a link who should not, and the error says something.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -37,7 +37,8 @@ fn pair() -> (TcpStream, TcpStream) {
     (listener.accept().expect("somebody has connected").0, socket)
 }
 
-/// Passes on what comes, with the bit `flipped` changed, to the end of the stream. Returns the number of bytes.
+/// Passes on what comes, with the bit `flipped` changed, to the end of the stream. Returns the number of
+/// bytes.
 fn relay(mut from: &TcpStream, mut to: &TcpStream, flipped: Option<usize>) -> usize {
     let (mut passed, mut buffer) = (0, [0; 4_096]);
     while let Ok(read @ 1..) = from.read(&mut buffer) {

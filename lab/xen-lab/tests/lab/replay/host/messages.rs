@@ -1,7 +1,9 @@
-//! Messages and shares of domains: what Xen sees of event channels and what it does not, and what its user sets.
+//! Messages and shares of domains: what Xen sees of event channels and what it does not, and what its user
+//! sets.
 //!
-//! Invariant: the policy always knows how many ports are pending; the plug-in is told only of those that become so. What a
-//! guest has on its statistics page the policy gets to know when the plug-in looks: at a decision where the guest ran.
+//! Invariant: the policy always knows how many ports are pending; the plug-in is told only of those that
+//! become so. What a guest has on its statistics page the policy gets to know when the plug-in looks: at a
+//! decision where the guest ran.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +55,8 @@ impl Host {
         self.act(format!("left {dom} {left}"), |_, _, _| ());
     }
 
-    /// Whose VCPU has run on this PCPU, its page is read before the decision, by plug-ins that have pages as well as shares.
+    /// Whose VCPU has run on this PCPU, its page is read before the decision, by plug-ins that have pages as
+    /// well as shares.
     pub fn read_page(&mut self, pcpu: u32) {
         let running = self.pcpus[pcpu as usize].running.filter(|vcpu| self.vcpus.contains_key(vcpu));
         let Some(vcpu) = running.filter(|_| self.plugin.has_shares) else { return };

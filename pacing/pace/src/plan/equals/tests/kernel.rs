@@ -1,10 +1,10 @@
 //! A model of the kernel: each core runs a thread of the highest class, slice by slice.
 //!
-//! It has the features of the real kernel that can starve a thread. [`Class::Turn`], [`Class::Front`] and [`Class::Reserve`] are real-time
-//! classes: a thread there keeps its core until it yields or sleeps, until a higher one comes, or until its 100 ms are over
-//! while an equal waits. A thread that is raised is queued behind its new equals, one that is lowered before them. The two
-//! other classes share what is left, the normal one before the idle one. Threads there run for 3 ms, those with the least CPU
-//! time first.
+//! It has the features of the real kernel that can starve a thread. [`Class::Turn`], [`Class::Front`] and
+//! [`Class::Reserve`] are real-time classes: a thread there keeps its core until it yields or sleeps, until a
+//! higher one comes, or until its 100 ms are over while an equal waits. A thread that is raised is queued
+//! behind its new equals, one that is lowered before them. The two other classes share what is left, the
+//! normal one before the idle one. Threads there run for 3 ms, those with the least CPU time first.
 
 use std::cmp::Reverse;
 
@@ -47,7 +47,8 @@ pub struct Task {
     ran: u64,
 }
 
-/// The thread with the least key runs first: class, place in the queue, whether its 3 ms are over, CPU time, and when it ran last.
+/// The thread with the least key runs first: class, place in the queue, whether its 3 ms are over, CPU time,
+/// and when it ran last.
 type Key = (Reverse<Class>, i64, bool, u64, u64);
 
 impl Task {
@@ -138,8 +139,8 @@ impl Kernel {
         self.floor_ns = self.floor_ns.max(normal.map(|task| task.fair_ns).min().unwrap_or(0));
     }
 
-    /// Gives the cores to the first threads. A thread that yields passes its core on to an equal, and keeps it if there is
-    /// none.
+    /// Gives the cores to the first threads. A thread that yields passes its core on to an equal, and keeps
+    /// it if there is none.
     fn share_cores(&mut self, demands: &[Demand]) {
         let mut free = self.cores;
         for equals in self.order.chunk_by(|(one, _), (other, _)| one.0 == other.0) {

@@ -21,7 +21,8 @@ struct World {
     rounds: Vec<Rounds>,
     /// By sender and receiver.
     wires: Vec<Vec<VecDeque<Sent>>>,
-    /// By sender and receiver: messages sent since the last contribution, and by receiver and round, messages sent and received.
+    /// By sender and receiver: messages sent since the last contribution, and by receiver and round,
+    /// messages sent and received.
     sent: Vec<Vec<u64>>,
     all_sent: Vec<Vec<u64>>,
     all_received: Vec<Vec<u64>>,
@@ -104,8 +105,8 @@ impl World {
     }
 }
 
-/// Any number of processes, with messages at any time, come to the same in every round, and a round is complete in a process only when
-/// all messages of it have arrived there.
+/// Any number of processes, with messages at any time, come to the same in every round, and a round is
+/// complete in a process only when all messages of it have arrived there.
 #[test]
 fn all_come_to_the_same_and_miss_nothing() {
     const ROUNDS: usize = 6;
@@ -139,7 +140,8 @@ fn all_come_to_the_same_and_miss_nothing() {
     }
 }
 
-/// Where processes contribute only when they have news or are asked, one that has news is enough for all to contribute.
+/// Where processes contribute only when they have news or are asked, one that has news is enough for all to
+/// contribute.
 #[test]
 fn one_that_has_news_has_all_asked() {
     for (case, ranks) in (0..).zip([1, 2, 3, 8, 33, 40, 70]) {

@@ -1,5 +1,5 @@
-//! Every event of a block is given out once, LP by LP, each LP's in the total order: crowds at one instant, sparse blocks, and
-//! windows so wide that tickets cannot tell times apart.
+//! Every event of a block is given out once, LP by LP, each LP's in the total order: crowds at one instant,
+//! sparse blocks, and windows so wide that tickets cannot tell times apart.
 
 use super::*;
 use crate::{LpId, Rng};
@@ -18,7 +18,8 @@ fn events(rng: &mut Rng, count: u64, lps: u64, instants: u64, apart: u64) -> Vec
 fn each_lp_gets_its_events_in_the_total_order() {
     let mut rng = Rng::new(5, 5);
     for case in 0..200 {
-        // One LP at one instant; a few of both; so few events that the block is sparse; times that do not fit into a ticket.
+        // One LP at one instant; a few of both; so few events that the block is sparse; times that do not fit
+        // into a ticket.
         let (lps, instants, apart) = [(1, 1, 1), (4, 3, 7), (2048, 2, 1), (3, 5, 1 << 60)][case % 4];
         let count = 1 + rng.below(400);
         let events = events(&mut rng, count, lps, instants, apart);

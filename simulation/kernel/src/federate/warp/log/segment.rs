@@ -1,7 +1,7 @@
 //! One batch that was run ahead: its events, and what is needed to take each of them back.
 //!
-//! Entries that the LP had cancelled are there as well, so that a rollback gives them back to the queue and to what the LP has
-//! cancelled; they are named in `passed`.
+//! Entries that the LP had cancelled are there as well, so that a rollback gives them back to the queue and
+//! to what the LP has cancelled; they are named in `passed`.
 //!
 //! Invariant: `passed` is ascending, and names only entries that were never handled.
 
@@ -137,7 +137,8 @@ impl<M: Model> Segment<M> {
         passed_in::<M>(&self.passed, entries)
     }
 
-    /// Puts what an LP has cancelled back to what it was before these entries, the latest of the LP that are alive.
+    /// Puts what an LP has cancelled back to what it was before these entries, the latest of the LP that are
+    /// alive.
     pub fn give_back(&self, entries: Range<usize>, withdrawn: &mut Withdrawn) {
         // Not where the rollback goes to: one to time zero must not reach what committed events cancelled.
         let key = self.events[entries.start].key();
@@ -149,9 +150,9 @@ impl<M: Model> Segment<M> {
         }
     }
 
-    /// Puts the state of an LP back to what it was before entry `at` of its run: the latest copy, and what came after it
-    /// handled once more, without its messages. What the LP has cancelled is as it was before that entry, and stays so. Says how many
-    /// events that took. The counters are the caller's.
+    /// Puts the state of an LP back to what it was before entry `at` of its run: the latest copy, and what
+    /// came after it handled once more, without its messages. What the LP has cancelled is as it was
+    /// before that entry, and stays so. Says how many events that took. The counters are the caller's.
     pub fn restore(
         &self,
         model: &M,

@@ -1,8 +1,10 @@
-//! Variants of TNTP files: what changes the meaning of their numbers is read, or refused by name; what is left out is known.
+//! Variants of TNTP files: what changes the meaning of their numbers is read, or refused by name; what is
+//! left out is known.
 
 use super::*;
 
-/// A network of two zones and one road between them in each direction, with these lines of metadata and this comment.
+/// A network of two zones and one road between them in each direction, with these lines of metadata and this
+/// comment.
 fn roads(metadata: &str, comment: &str, records: &str) -> String {
     let count = records.lines().count();
     format!(
@@ -49,7 +51,8 @@ fn metadata_of_networks_is_known_or_refused_by_name() {
     }
 }
 
-/// tap-b (`src/fileio.c`) multiplies every demand by the multiplier, and compares the total with the numbers before.
+/// tap-b (`src/fileio.c`) multiplies every demand by the multiplier, and compares the total with the numbers
+/// before.
 #[test]
 fn a_demand_multiplier_multiplies_all_trips() {
     let records = "Origin 1\n2 : 60;\nOrigin 2\n1 : 20.5;\n";

@@ -1,5 +1,5 @@
-//! Variants of the two formats, as other tools write them: read as they are meant, or refused for what tells them apart. None is
-//! read in another way than it was written.
+//! Variants of the two formats, as other tools write them: read as they are meant, or refused for what tells
+//! them apart. None is read in another way than it was written.
 
 use super::super::*;
 
@@ -37,7 +37,8 @@ fn values_that_come_in_another_way_are_refused_by_what_tells_them_apart() {
         // Two heights: distances on a plane would be wrong.
         ("#3D\n0 0 0 5 100 100 0 6\n0 5 0 5 100 105 0 5\n", "f:2:19", "a height of 6"),
         ("#3D\n0 0 0 5 100 100 0 5\n0 5 0 7 100 105 0 7\n", "f:3:7", "a height of 7"),
-        // By fours without a header: 8 values, 4 values, or a multiple of three with the same time twice, or times that fall.
+        // By fours without a header: 8 values, 4 values, or a multiple of three with the same time twice, or
+        // times that fall.
         ("0 0 0 5 100 100 0 5\n", "f:1:1", "these fit by 4"),
         ("0 0 0 5\n", "f:1:1", "4 values"),
         (
@@ -129,7 +130,8 @@ fn commands_of_ns_2_in_all_their_forms() {
         ("$ns_ at 1.0 \"$node_(0) setdest 0 10 1\"\n$ns_ at 6.0 \"$node_(0) setdest 0 -10 1\"\n".into(),
             vec![(6.0, (0.0, 5.0)), (16.0, (0.0, -5.0)),
                 (21.0, (0.0, -10.0)), (30.0, (0.0, -10.0))]),
-        // A jump on the way: the velocity stays (3, 4), and each coordinate stops at that of the destination (30, 40).
+        // A jump on the way: the velocity stays (3, 4), and each coordinate stops at that of the destination
+        // (30, 40).
         ("$ns_ at 0 \"$node_(0) setdest 30 40 5\"\n$ns_ at 5 \"$node_(0) set X_ 24\"\n".into(),
             vec![(4.0, (12.0, 16.0)), (5.0, (24.0, 20.0)), (6.0, (27.0, 24.0)),
                 (7.0, (30.0, 28.0)), (10.0, (30.0, 40.0)), (11.0, (30.0, 40.0))]),
