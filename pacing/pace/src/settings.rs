@@ -1,4 +1,7 @@
-//! What a user can set.
+//! What a user can set, and the defaults.
+//!
+//! Without a slice, each way to pace chooses one: `governor/ways.rs` and `plan/slices.rs`, or for sched_ext
+//! `sched_ext/loader.rs`.
 
 use std::str::FromStr;
 use std::time::Duration;

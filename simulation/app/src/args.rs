@@ -1,7 +1,7 @@
 //! The arguments of the commands that every program has.
 //!
-//! To add an option to all programs, add it here; to `paceline` alone, in `command/src/args.rs`. A setting of
-//! a run is a key instead: `settings.rs`.
+//! To add an option to all programs, add it here; to `paceline` alone, in `command/src/args.rs`. Those of the
+//! log are in `log.rs`. A setting of a run is a key instead: `settings.rs`.
 
 #![allow(
     rustdoc::broken_intra_doc_links,

@@ -1,4 +1,5 @@
-//! `--log`: the events that happened to some LPs in a span of simulated time, a line of JSON each.
+//! `--log` and its options: the events that happened to some LPs in a span of simulated time, a line of JSON
+//! each.
 //!
 //! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them,
 //! and only events that are final are among them. So a log is the same, byte for byte, under every protocol,

@@ -8,8 +8,8 @@
 //! synchronized, and then renamed, so that a process or a machine that stops at any moment leaves the last
 //! complete one. A symbolic link is followed, and the file keeps its permissions and owner.
 //!
-//! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs`; where the layout changes,
-//! `seal` in `tests/damaged.rs` too.
+//! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs` and in the message that
+//! `tests/engine/origin.rs` expects; where the layout changes, `seal` in `tests/damaged.rs` too.
 
 mod read;
 mod write;

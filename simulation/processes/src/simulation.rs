@@ -1,7 +1,8 @@
 //! A simulation of processes: how it is set up and run.
 //!
-//! What is set here changes nothing of the results, but for the horizon, the seed, and what a panic ends. The
-//! run itself, round after round, is in `run`; who watches its rounds gets a [`RoundRecord`].
+//! What is set here changes nothing of the results, but for the horizon, the seed, where mailboxes stand, and
+//! what a panic ends. The run itself, round after round, is in `run`; who watches its rounds gets a
+//! [`RoundRecord`].
 
 mod platform;
 pub(crate) mod run;

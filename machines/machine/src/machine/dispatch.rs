@@ -1,4 +1,4 @@
-//! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU.
+//! The hypervisor: decisions of the policy, switches, and what a VCPU does while it has a PCPU, and how fast.
 //!
 //! Invariants: a VCPU on a PCPU that is not switching has a segment; no other VCPU has one. The end of a
 //! segment is planned as long as there is one; a slice and the end of a switch, as long as a VCPU is on the

@@ -1,4 +1,4 @@
-//! The cores that this process may use, and how long its threads wait for one.
+//! The cores that this process may use, how threads are pinned to them, and how long threads wait for one.
 
 use std::io;
 use std::num::NonZero;

@@ -1,5 +1,5 @@
 //! The elements and attributes of platform files and deployments, and those of SimGrid that are not
-//! supported.
+//! supported. What the attributes of hosts and links mean is read in `members.rs`, of zones in `build.rs`.
 //!
 //! Invariant: in a checked tree every element and attribute is one of the file's [`Words`], in an allowed
 //! place.

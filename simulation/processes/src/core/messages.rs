@@ -1,5 +1,5 @@
 //! Mailboxes and communications: a message flows once it has a sender and a receiver; to a mailbox that
-//! stands at a host, at once.
+//! stands at a host, at once. A mailbox serves first what came first.
 //!
 //! Invariants: a mailbox holds senders that wait for receivers, or receivers that wait for senders, never
 //! both; a communication is in a mailbox, or flows through the network, or is gone; one in a mailbox at a

@@ -1,4 +1,5 @@
-//! TLS 1.3 without a certificate authority: every process creates its own certificate, and accepts any.
+//! TLS 1.3 without a certificate authority: every process creates its own certificate, and accepts any. Older
+//! versions are refused: `Identity::new` allows one only, and rustls is built without the others.
 //!
 //! This gives an encrypted channel to an unknown peer. [`super::handshake`] authenticates the peer: both
 //! sides prove that they know the secret, over key material that only the two ends of this channel have (RFC

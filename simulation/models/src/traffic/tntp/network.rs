@@ -3,7 +3,8 @@
 //! Columns: tail, head, capacity (vehicles an hour), length, free-flow time; of the further columns the
 //! number of lanes, if a comment names it ([`columns`](super::columns)). Otherwise the number of lanes is the
 //! capacity divided by 1800 vehicles an hour and lane, rounded up, at least one: the capacity is used for
-//! nothing else. Without `<FIRST THRU NODE>` it is 1: every node may be driven through.
+//! nothing else. Without `<FIRST THRU NODE>` it is 1: every node may be driven through. A `<TOLL FACTOR>` or
+//! `<DISTANCE FACTOR>` other than 0 is refused, because routes depend on times only.
 //!
 //! Nodes are numbered from 1 to `<NUMBER OF NODES>`; not all need have roads. If there are other numbers,
 //! they are to be exactly as many as there are nodes: then the file numbers its nodes in its own way, and
