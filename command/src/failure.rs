@@ -6,7 +6,8 @@ use paceline_app::failure::{CommandError, OwnFailure};
 use paceline_machine::MachineError;
 use paceline_machine_scenarios::OutcomeError;
 
-use crate::lab::LAB;
+/// The name of the lab's program, and of its package.
+pub const LAB: &str = "paceline-lab";
 
 /// Why the program does not end with status 0, besides what every program of a model can say.
 #[derive(Debug)]

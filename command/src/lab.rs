@@ -12,10 +12,7 @@ use std::process::{Command, ExitCode};
 
 use paceline_app::failure::CommandError;
 
-use crate::failure::Special;
-
-/// The name of the lab's program, and of its package.
-pub const LAB: &str = "paceline-lab";
+use crate::failure::{LAB, Special};
 
 /// The commands that it carries out.
 const COMMANDS: [&str; 2] = ["reproduce", "xen"];

@@ -1,4 +1,5 @@
-//! [`Memory`]: all ranks in one process, for tests; the smallest implementation of [`Transport`], and the first one to read.
+//! [`Memory`]: all ranks in one process, for tests; the smallest implementation of [`Transport`], and the
+//! first one to read.
 //!
 //! [`Memory::mesh`] delivers at once. [`Memory::simulated`] simulates a network from a seed: each frame is in
 //! transit for a random number of steps but never overtakes one of the same pair, so that arrivals of
