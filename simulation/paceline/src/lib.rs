@@ -104,9 +104,9 @@
 //! # A run as a value
 //!
 //! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves
-//! on: to a time, by a window, or by one event. In between, states can be read and events can be sent in from outside. However a
-//! run is cut, its result is the same. An [`Observer`] is told of every event when it is final; with
-//! [`Simulation::pace`] simulated time follows the clock on the wall, times a factor.
+//! on: to a time, by a window, or by one event. In between, states can be read and events can be sent in from
+//! outside. However a run is cut, its result is the same. An [`Observer`] is told of every event when it is
+//! final; with [`Simulation::pace`] simulated time follows the clock on the wall, times a factor.
 //! ```
 #![doc = include_str!("../examples/stepping.rs")]
 //! ```
