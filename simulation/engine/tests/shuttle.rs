@@ -15,9 +15,22 @@ use paceline_engine::{Monitor, Outside, Protocol, Simulation, Speculation, Threa
 use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving};
 use paceline_transport::Memory;
 use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
+use shuttle::scheduler::RandomScheduler;
+use shuttle::{Config, Runner};
 
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 200;
+
+/// Stack of a thread, in bytes. Shuttle's default of 32 KiB does not hold a federate that is moved on it a few
+/// times; the engine's threads have 2 MiB.
+const STACK: usize = 256 << 10;
+
+/// Runs `test` under so many random schedules.
+fn check_random(test: impl Fn() + Send + Sync + 'static, schedules: usize) {
+    let mut config = Config::new();
+    config.stack_size = STACK;
+    Runner::new(RandomScheduler::new(schedules), config).run(test);
+}
 
 fn explore(protocol: Protocol) {
     explore_with(protocol, |_| Speculation::default());
@@ -34,7 +47,7 @@ fn explore_with(protocol: Protocol, speculation: impl Fn(&mut Rng) -> Speculatio
         let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
         let reference =
             base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
-        shuttle::check_random(
+        check_random(
             move || {
                 let run =
                     base(&mesh).protocol(protocol).federates(federates).groups(u32::MAX).threads(threads);
@@ -92,7 +105,7 @@ fn pausing_in_the_middle_and_going_on() {
             let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
             let reference =
                 base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
-            shuttle::check_random(
+            check_random(
                 move || {
                     let monitor = Monitor::new();
                     let run =
@@ -125,7 +138,7 @@ fn federates_outside() {
             let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
             let reference =
                 base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
-            shuttle::check_random(
+            check_random(
                 move || {
                     let run = base(&mesh).protocol(protocol).federates(federates).threads(2);
                     let run = if case % 2 == 0 { run.leg_events(40) } else { run };
@@ -155,7 +168,7 @@ fn federates_outside_that_run_ahead() {
             let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
             let reference =
                 base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
-            shuttle::check_random(
+            check_random(
                 move || {
                     let run = base(&mesh).protocol(protocol).federates(federates).threads(2);
                     let run = run.speculation(speculation.clone());
@@ -194,7 +207,7 @@ fn several_processes() {
             let base = move |mesh: &Mesh| Simulation::new(mesh.clone()).until(mesh.until()).seed(case);
             let reference =
                 base(&mesh).protocol(Protocol::Sequential).run().expect("the model keeps the rules").digest;
-            shuttle::check_random(
+            check_random(
                 move || {
                     let start = |end: Memory| {
                         let run = base(&mesh).protocol(protocol).federates(federates).threads(threads);
@@ -222,7 +235,7 @@ fn several_processes() {
 
 #[test]
 fn stopping_in_the_middle() {
-    shuttle::check_random(
+    check_random(
         || {
             let monitor = Monitor::new();
             let run =
