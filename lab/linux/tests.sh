@@ -230,7 +230,7 @@ fair_hogs() {
     gap=$(field gap_ms /tmp/out)
     pauses=$(count 'pauses for programs of the fair class' /tmp/err)
     wait
-    if [ $status = 0 ] && [ "${pauses:-0}" -ge 1 ] && holds "${gap:-9999} < 1000" && ! grep -q trouble /tmp/err; then
+    if [ $status = 0 ] && [ "${pauses:-0}" -ge 1 ] && holds "${gap:-9999} < 1000" && ! grep -q '^pacing has ended' /tmp/err; then
         ok "fair hogs: the policy stepped back $pauses times, nobody waited for more than $gap ms"
     else
         failed "fair hogs: status $status, ${pauses:-?} pauses, waited for ${gap:-?} ms, $(grep -v count /tmp/err)"
@@ -250,8 +250,8 @@ watchdog() {
     wait $pacer
     status=$?
     wait
-    if [ $status = 0 ] && grep -q '^trouble: .*runnable task stall' /tmp/err && grep -q '^done' /tmp/out; then
-        ok "watchdog: $(grep '^trouble' /tmp/err)"
+    if [ $status = 0 ] && grep -q '^pacing has ended: .*runnable task stall' /tmp/err && grep -q '^done' /tmp/out; then
+        ok "watchdog: $(grep '^pacing has ended' /tmp/err)"
     else
         failed "watchdog: status $status, $(cat $state), $(grep -v count /tmp/err)"
     fi
@@ -261,7 +261,7 @@ soak() {
     timeout -s KILL $(($1 + 60)) /pace sched-ext sh -c "/load births $1 24 & /load windows 4 $(($1 * 5)) 5 random busy barrier & wait" \
         >/tmp/out 2>/tmp/err
     status=$?
-    if [ $status = 0 ] && grep -q born= /tmp/out && grep -q elapsed_ms /tmp/out && ! grep -q trouble /tmp/err; then
+    if [ $status = 0 ] && grep -q born= /tmp/out && grep -q elapsed_ms /tmp/out && ! grep -q '^pacing has ended' /tmp/err; then
         ok "soak of $1 s: $(field born /tmp/out) births, $(count publishers /tmp/err) publishers found, nobody waited for more than $(field gap_ms /tmp/out) ms"
     else
         failed "soak of $1 s: status $status, $(grep -v count /tmp/err), $(cat /tmp/out)"
