@@ -37,22 +37,25 @@ pub struct Subject {
     pub provenance: Provenance,
 }
 
+/// What is known of every run.
+#[derive(Clone, Copy, Debug)]
+pub struct Basics {
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// Why it ended.
+    pub ended_by: EndedBy,
+    /// The simulated time reached.
+    pub end_time: Time,
+    /// The digest over what happened.
+    pub digest: Digest,
+    /// Real time that it took.
+    pub wall: Duration,
+}
+
 /// What is known of a run by the report of what ran it.
 pub trait Account: Debug {
-    /// The seed.
-    fn seed(&self) -> u64;
-
-    /// Why it ended.
-    fn ended_by(&self) -> EndedBy;
-
-    /// The simulated time reached.
-    fn end_time(&self) -> Time;
-
-    /// The digest.
-    fn digest(&self) -> Digest;
-
-    /// Real time.
-    fn wall(&self) -> Duration;
+    /// What every run has.
+    fn basics(&self) -> Basics;
 
     /// The work done, and what it is counted in.
     fn work(&self) -> (u64, &'static str);
@@ -122,7 +125,7 @@ impl Finished {
 
     /// Whether it was asked to end before its end.
     pub fn is_interrupted(&self) -> bool {
-        self.run.ended_by() == EndedBy::Interrupted
+        self.run.basics().ended_by == EndedBy::Interrupted
     }
 
     /// The most memory that this program has had, where that is known.
@@ -142,12 +145,13 @@ impl Finished {
     /// What does not depend on how it was run, for the output folder.
     pub fn results(&self) -> Value {
         let (run, Subject { model, scenario, provenance }) = (&self.run, &self.subject);
-        let mut results = json!({ "model": model, "scenario": scenario, "seed": run.seed() });
+        let Basics { seed, ended_by, end_time, digest, .. } = run.basics();
+        let mut results = json!({ "model": model, "scenario": scenario, "seed": seed });
         extend(&mut results, run.facts().into());
         let end = json!({
-            "digest": run.digest().to_string(),
-            "end_time_s": run.end_time().as_secs_f64(),
-            "ended_by": run.ended_by().name(),
+            "digest": digest.to_string(),
+            "end_time_s": end_time.as_secs_f64(),
+            "ended_by": ended_by.name(),
             "results": self.model_results(),
         });
         extend(&mut results, end);
@@ -157,13 +161,13 @@ impl Finished {
 
     /// What replications are compared by.
     pub fn outcome(self) -> Outcome {
-        let run = &self.run;
+        let Basics { ended_by, end_time, digest, wall, .. } = self.run.basics();
         Outcome {
-            work: run.work().0,
-            wall: run.wall(),
-            digest: run.digest().to_string(),
-            end_time: run.end_time(),
-            ended_by: run.ended_by(),
+            work: self.run.work().0,
+            wall,
+            digest: digest.to_string(),
+            end_time,
+            ended_by,
             results: self.results(),
             everything: self.everything(),
             lines: self.lines,
@@ -173,17 +177,18 @@ impl Finished {
     /// One line.
     pub fn line(&self) -> String {
         let (work, unit) = self.run.work();
-        let (ended, digest) = (self.run.ended_by().name(), self.run.digest());
-        format!("{}: {work} {unit}, {ended}, digest {digest}\n", self.subject.scenario)
+        let Basics { ended_by, digest, .. } = self.run.basics();
+        format!("{}: {work} {unit}, {}, digest {digest}\n", self.subject.scenario, ended_by.name())
     }
 
     /// The summary for people.
     pub fn page(&self) -> String {
         let run = &self.run;
-        let mut rows = vec![("ended", run.ended_by().at(text::time(run.end_time())))];
+        let Basics { ended_by, end_time, digest, .. } = run.basics();
+        let mut rows = vec![("ended", ended_by.at(text::time(end_time)))];
         rows.extend(run.rows());
         rows.extend(self.peak_memory_bytes.map(|bytes| ("peak memory", text::bytes(bytes))));
-        rows.push(("digest", run.digest().to_string()));
+        rows.push(("digest", digest.to_string()));
         let rows: Vec<Row> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let results = self.lines.iter().map(|(name, value)| label(name, value)).collect();
         let title = format!("{} ({})", self.subject.scenario, self.subject.model);

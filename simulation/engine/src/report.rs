@@ -129,69 +129,16 @@ impl<O> Report<O> {
     /// The report without the outputs, and the outputs: who prints one need not know what a model leaves
     /// behind.
     pub fn split(self) -> (Report<()>, Vec<O>) {
-        let Self {
-            protocol,
-            federates,
-            groups,
-            tried,
-            threads,
-            processes,
-            links,
-            lps,
-            events,
-            resumed_events,
-            wall,
-            digest,
-            end_time,
-            ended_by,
-            windows,
-            null_messages,
-            rollbacks,
-            gvt_rounds,
-            gvt_steps,
-            gvt_lag,
-            legs,
-            checkpoints,
-            checkpoints_wall,
-            checkpoints_failed,
-            balancing,
-            lateness,
-            dropped,
-            unpaced,
-            outputs,
-        } = self;
-        let report = Report {
-            protocol,
-            federates,
-            groups,
-            tried,
-            threads,
-            processes,
-            links,
-            lps,
-            events,
-            resumed_events,
-            wall,
-            digest,
-            end_time,
-            ended_by,
-            windows,
-            null_messages,
-            rollbacks,
-            gvt_rounds,
-            gvt_steps,
-            gvt_lag,
-            legs,
-            checkpoints,
-            checkpoints_wall,
-            checkpoints_failed,
-            balancing,
-            lateness,
-            dropped,
-            unpaced,
-            outputs: Vec::new(),
+        /// The report, field by field, since its type changes.
+        macro_rules! without_outputs {
+            ($($field:ident)*) => { Report { $($field: self.$field,)* outputs: Vec::new() } };
+        }
+        let report = without_outputs! {
+            protocol federates groups tried threads processes links lps events resumed_events wall digest end_time
+            ended_by windows null_messages rollbacks gvt_rounds gvt_steps gvt_lag legs checkpoints checkpoints_wall
+            checkpoints_failed balancing lateness dropped unpaced
         };
-        (report, outputs)
+        (report, self.outputs)
     }
 }
 

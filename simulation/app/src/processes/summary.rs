@@ -1,14 +1,10 @@
 //! What is said of a run of processes: its report, by name.
 
-use std::time::Duration;
-
-use paceline_engine::EndedBy;
-use paceline_kernel::{Digest, Time};
 use paceline_processes::{Report, amdahl_bound};
 use serde_json::{Map, Value, json};
 
 use crate::process_model::settings::{CONTEXTS, COORDINATIONS, ProcessSettings, WAITINGS, round_name};
-use crate::summary::{Account, Finished, extend};
+use crate::summary::{Account, Basics, Finished, extend};
 use crate::text;
 
 /// A run of processes that has ended.
@@ -21,24 +17,9 @@ pub struct ProcessRun {
 }
 
 impl Account for ProcessRun {
-    fn seed(&self) -> u64 {
-        self.settings.seed
-    }
-
-    fn ended_by(&self) -> EndedBy {
-        self.report.ended_by
-    }
-
-    fn end_time(&self) -> Time {
-        self.report.end_time
-    }
-
-    fn digest(&self) -> Digest {
-        self.report.digest
-    }
-
-    fn wall(&self) -> Duration {
-        self.report.wall
+    fn basics(&self) -> Basics {
+        let Report { ended_by, end_time, digest, wall, .. } = self.report;
+        Basics { seed: self.settings.seed, ended_by, end_time, digest, wall }
     }
 
     fn work(&self) -> (u64, &'static str) {

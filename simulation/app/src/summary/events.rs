@@ -1,13 +1,10 @@
 //! What is said of a run of LPs: the report of the engine, by name.
 
-use std::time::Duration;
-
-use paceline_engine::{Balancing, EndedBy, Link, Protocol, Report, Tried};
-use paceline_kernel::{Digest, Time};
+use paceline_engine::{Balancing, Link, Protocol, Report, Tried};
 use serde_json::{Map, Value, json};
 
 use super::rollbacks::Explained;
-use super::{Account, Finished};
+use super::{Account, Basics, Finished};
 use crate::settings::RunSettings;
 use crate::text::{self, Row};
 
@@ -21,24 +18,9 @@ pub struct EventRun {
 }
 
 impl Account for EventRun {
-    fn seed(&self) -> u64 {
-        self.settings.seed
-    }
-
-    fn ended_by(&self) -> EndedBy {
-        self.report.ended_by
-    }
-
-    fn end_time(&self) -> Time {
-        self.report.end_time
-    }
-
-    fn digest(&self) -> Digest {
-        self.report.digest
-    }
-
-    fn wall(&self) -> Duration {
-        self.report.wall
+    fn basics(&self) -> Basics {
+        let Report { ended_by, end_time, digest, wall, .. } = self.report;
+        Basics { seed: self.settings.seed, ended_by, end_time, digest, wall }
     }
 
     fn work(&self) -> (u64, &'static str) {
