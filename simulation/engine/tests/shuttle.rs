@@ -21,8 +21,8 @@ use shuttle::{Config, Runner};
 /// Interleavings tried of each case.
 const SCHEDULES: usize = 200;
 
-/// Stack of a thread, in bytes. Shuttle's default of 32 KiB does not hold a federate that is moved on it a few
-/// times; the engine's threads have 2 MiB.
+/// Stack of a thread, in bytes. Shuttle's default of 32 KiB does not hold a federate that is moved on it a
+/// few times; the engine's threads have 2 MiB.
 const STACK: usize = 256 << 10;
 
 /// Runs `test` under so many random schedules.
