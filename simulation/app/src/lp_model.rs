@@ -121,7 +121,6 @@ where
 
 /// How a model is run.
 pub struct How<'t> {
-    /// How it is set.
     pub(crate) settings: RunSettings,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) resumed: Option<CheckpointFile>,
@@ -162,7 +161,6 @@ where
     Ok((Finished::new(subject, run, lines), files))
 }
 
-/// The run itself.
 fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), CommandError>
 where
     M::State: Serialize + DeserializeOwned,

@@ -52,7 +52,6 @@ impl OwnFailure for ProcessFailure {
 pub struct Watch {
     /// By which it is stopped, and says how far it has come.
     pub control: Control,
-    /// The trace that is written of it.
     pub(crate) trace: Option<Trace>,
 }
 

@@ -80,7 +80,6 @@ pub fn replicate(
     }
 }
 
-/// Runs all replications, and says what came of each.
 fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, CommandError> {
     let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
     let job = |number| watched.during(number, |replica| run_one(plan, number, replica, out));

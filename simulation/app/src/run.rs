@@ -94,7 +94,6 @@ fn tell_restart(problem: &dyn std::fmt::Display, from: &Path, left: u32) {
     eprintln!("{problem}\nResuming from {}; restarts left: {left}", from.display());
 }
 
-/// Whether a signal has asked the program to end.
 #[cfg(target_os = "linux")]
 fn is_stopped(monitor: Option<&Monitor>) -> bool {
     monitor.is_some_and(Monitor::stopped)

@@ -58,7 +58,6 @@ pub const NO_QUEUE: &str = "the queue is no longer chosen: every run has the buc
 /// The numbers of groups that are allowed.
 const GROUPS: &str = "a whole number from 1";
 
-/// The numbers of threads that are allowed.
 fn threads_allowed() -> String {
     format!("a whole number from 1 to {MOST_THREADS}")
 }

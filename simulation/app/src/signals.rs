@@ -71,7 +71,6 @@ pub fn on_each(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("paceline-signals".into()).spawn(handle).map(drop)
 }
 
-/// Whether this signal was ignored when the program started.
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     let status = procfs::process::Process::myself().and_then(|process| process.status());

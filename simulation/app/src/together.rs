@@ -31,11 +31,9 @@ use workers::Workers;
 #[derive(Debug, Serialize, Deserialize)]
 struct Charge {
     source: Source,
-    /// The checkpoint from which the run is resumed.
     resumed: Option<Checkpoint>,
 }
 
-/// The path of a checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 struct Checkpoint(#[serde(with = "paths")] PathBuf);
 

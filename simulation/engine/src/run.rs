@@ -120,7 +120,6 @@ pub struct Run<M: Model> {
     course: Course<M>,
     /// Where events from other threads wait.
     entrance: Arc<Entrance<M::Event>>,
-    /// Whether an error has ended it.
     failed: bool,
 }
 
@@ -330,7 +329,6 @@ impl<M: Model> Run<M> {
     }
 }
 
-/// Runs a simulation to its end.
 pub(crate) fn run<M: Model>(simulation: Simulation<M>) -> Result<(Report<M::Output>, M), RunError> {
     let mut run = Run::start(simulation)?;
     run.run_until(Time::MAX)?;

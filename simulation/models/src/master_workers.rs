@@ -197,7 +197,6 @@ fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
     number.ok_or_else(|| (format!("`{text}` as the {what} of a task of a master"), "a finite number from 0"))
 }
 
-/// The life of an actor.
 async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
     // An actor that comes back with its host after the time of its end lives on, as in SimGrid.
     if let Some(kill) = placed.kill.filter(|kill| *kill > cx.now()) {

@@ -167,7 +167,6 @@ impl Traffic {
         self.rules.lights.as_ref().map_or(at, green)
     }
 
-    /// The light at the end of `road`, if there is one.
     fn light(&self, road: &Road) -> Option<&Lights> {
         self.rules.lights.as_ref().filter(|_| road.signal != Signal::None)
     }

@@ -106,7 +106,6 @@ pub enum Deliveries {
     Singly,
 }
 
-/// How hosts move.
 #[derive(Clone, Debug)]
 pub(crate) enum Motion {
     /// In a direction and at a speed that are redrawn now and then.

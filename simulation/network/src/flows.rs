@@ -41,7 +41,6 @@ const NEAR: f64 = 1e-9;
 /// Stands for "no index" of links without profiles.
 const UNWATCHED: u32 = u32::MAX;
 
-/// The phase of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// A link was off when it started.

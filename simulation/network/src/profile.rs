@@ -123,7 +123,6 @@ impl Profile {
         }
     }
 
-    /// The least value.
     pub(crate) fn least(&self) -> f64 {
         self.changes.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
     }

@@ -70,7 +70,6 @@ impl Routing {
         !matches!(self, Self::Full(table) if from != to && !table.contains_key(&(from, to)))
     }
 
-    /// The way from one member to another; `None` if there is none.
     fn ways(&self, from: u32, to: u32) -> Option<Ways<'_>> {
         match self {
             Self::Full(table) => table.get(&(from, to)).map(Ways::One),
@@ -156,7 +155,6 @@ impl Platform {
     }
 }
 
-/// The search of one route.
 struct Search<'p> {
     platform: &'p Platform,
     /// The ends of the whole route, for error messages.

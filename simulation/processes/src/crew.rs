@@ -108,7 +108,6 @@ struct Chunk<P> {
     turns: Turns<P>,
 }
 
-/// What the threads share.
 struct Shared<P> {
     chunks: Vec<Mutex<Chunk<P>>>,
     /// What only one thread may do, for each of them; see [`home`].

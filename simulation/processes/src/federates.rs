@@ -97,7 +97,6 @@ impl Model for Federates<'_> {
     }
 }
 
-/// Runs a simulation on federates.
 pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     simulation: Simulation<P, N>,
     federates: u32,

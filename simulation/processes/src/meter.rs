@@ -14,7 +14,6 @@ const TIMED: u32 = 16;
 /// Estimates the time that the code of rounds of several processes took.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    /// When the run began.
     pub(crate) begun: Instant,
     threads: f64,
     small: u32,
@@ -25,7 +24,6 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Of a run on so many threads.
     pub(crate) fn new(threads: usize, begun: Instant) -> Self {
         Self { begun, threads: threads as f64, small: 0, code: 0.0, saved: 0.0 }
     }

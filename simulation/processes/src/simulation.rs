@@ -84,7 +84,6 @@ pub(crate) struct Added<P> {
     pub(crate) code: Spawned<P>,
 }
 
-/// How a simulation is run.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) until: Time,

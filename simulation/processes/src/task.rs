@@ -33,7 +33,6 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// The code of process `id`.
     pub(crate) fn new(id: ProcessId, rng: Rng, body: Body) -> Self {
         Self { body, process: ProcessState::new(id, rng) }
     }

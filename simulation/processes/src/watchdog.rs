@@ -68,14 +68,12 @@ impl Slot {
         Self { turn: AtomicU64::new(NOBODY.into()), time_ns: AtomicU64::new(0) }
     }
 
-    /// A turn of `process` begins.
     pub(crate) fn begin(&self, process: ProcessId, now: Time) {
         let number = (self.turn.load(Ordering::Relaxed) >> 32) as u32;
         self.time_ns.store(now.as_nanos(), Ordering::Relaxed);
         self.turn.store(u64::from(number.wrapping_add(1)) << 32 | u64::from(process.0), Ordering::Relaxed);
     }
 
-    /// The turn is over.
     pub(crate) fn end(&self) {
         self.turn.store(self.turn.load(Ordering::Relaxed) | u64::from(NOBODY), Ordering::Relaxed);
     }

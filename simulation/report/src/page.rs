@@ -136,7 +136,6 @@ fn summary(findings: &[Finding], ids: &[String]) -> Markup {
     }
 }
 
-/// All of one finding.
 fn section(finding: &Finding, id: &str) -> Markup {
     let heading = format!("{id}:heading");
     html! {

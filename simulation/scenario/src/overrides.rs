@@ -13,7 +13,6 @@ use crate::error::{Place, Text};
 use crate::section::Entry;
 use crate::value::Raw;
 
-/// A parsed override.
 pub(crate) struct Override {
     pub section: String,
     /// A table of the section, or the name of one of several sections.
@@ -22,7 +21,6 @@ pub(crate) struct Override {
     pub entry: Entry,
 }
 
-/// Parses an override.
 pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
     let text = Text::over(argument);
     let place = |span| Place { text: Arc::clone(&text), span };

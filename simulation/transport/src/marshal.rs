@@ -308,7 +308,6 @@ impl Gather {
         }
     }
 
-    /// Removes all records.
     fn clear(&mut self) {
         self.first += self.places.len() as u64;
         self.places.clear();

@@ -49,10 +49,8 @@ pub use joining::join;
 pub use mesh::Mesh;
 pub use refusal::{Refusal, Refusals};
 
-/// The most bytes of a charge.
 const CHARGE_LIMIT: usize = 64 << 20;
 
-/// The most processes of a run.
 const RANKS_LIMIT: u32 = 1 << 10;
 
 /// How pairs of processes are connected.

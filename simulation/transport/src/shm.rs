@@ -194,13 +194,11 @@ impl SharedMemory {
         member.unwrap_or_else(|| panic!("a frame goes to another process of the group, not to {rank}"))
     }
 
-    /// The ring to another member.
     #[inline]
     fn to(&self, member: usize) -> Ring<'_> {
         self.region.ring(self.member, member)
     }
 
-    /// The ring from another member.
     #[inline]
     fn from(&self, member: usize) -> Ring<'_> {
         self.region.ring(member, self.member)

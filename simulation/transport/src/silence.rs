@@ -9,7 +9,6 @@ use std::time::Duration;
 /// Signs of life in the shortest time after which a silent peer is lost.
 const SIGNS: u32 = 4;
 
-/// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     first: Duration,

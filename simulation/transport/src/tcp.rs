@@ -38,7 +38,6 @@ use crate::{Handed, Path, PeerError, Transport};
 use link::Link;
 use poller::Poller;
 
-/// The most bytes of a frame.
 pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
 
 /// The plausible range of a path's MTU in bytes.
@@ -132,7 +131,6 @@ impl Tcp {
         self.core.awake.swap(false, Ordering::AcqRel) || self.core.is_ready()
     }
 
-    /// Whether `peer` is reached by TCP.
     pub(crate) fn reaches(&self, peer: u32) -> bool {
         self.core.links.get(peer as usize).is_some_and(Option::is_some)
     }

@@ -201,7 +201,6 @@ impl<'p> Replicated<'p> {
         format!("{together}\n{}\n{all}", text::table(&self.runs()))
     }
 
-    /// The replications one by one.
     fn runs(&self) -> Table {
         let [work, speed] = self.unit();
         let columns = ["seed", "ended", work, "wall time, s", speed, "digest"];
@@ -237,7 +236,6 @@ fn of_quantities(quantities: &[Quantity]) -> Value {
     Value::Object(quantities.iter().map(|quantity| (quantity.name.to_owned(), quantity.json())).collect())
 }
 
-/// A row of the table of quantities.
 fn cells(quantity: &Quantity) -> [String; 5] {
     let (name, unit) = name_and_unit(quantity.name);
     let dash = || "-".to_owned();

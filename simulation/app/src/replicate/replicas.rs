@@ -78,7 +78,6 @@ impl Replicas for Program {
     }
 }
 
-/// A run of LPs.
 #[derive(Debug)]
 struct OfLps {
     program: Program,

@@ -37,7 +37,6 @@ pub struct Lifeline {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether the input has ended.
     has_ended: Mutex<bool>,
     changed: Condvar,
     /// Whether it was told why this process ends.

@@ -118,7 +118,6 @@ fn end_of(child: &Child) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(child.id() as i32)?, PidfdFlags::empty()).ok()
 }
 
-/// Waits for a process to end, at most until `by`.
 fn wait_until(child: &Child, by: Instant) {
     // A system that cannot tell has it killed.
     let Some(ended) = end_of(child) else { return };

@@ -95,11 +95,9 @@ impl Way {
 /// What a leg came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stretch {
-    /// Events committed.
     pub(crate) events: u64,
     /// Real time, the pause before it included.
     pub(crate) wall: Duration,
-    /// Windows opened.
     pub(crate) windows: u64,
 }
 
@@ -140,12 +138,10 @@ struct Trial {
 pub(crate) struct Auto {
     ways: Vec<Tried>,
     present: usize,
-    /// The trial under way, if there is one.
     trial: Option<Trial>,
     trials: u32,
     /// Whether the first glance is still to come.
     glance: bool,
-    /// The last leg.
     last: Stretch,
     threads: u32,
     interval: Duration,
@@ -245,7 +241,6 @@ impl Auto {
         }
     }
 
-    /// The way of the next leg.
     pub(crate) fn way(&self) -> Way {
         let Tried { protocol, groups_per_thread, .. } = self.ways[self.present];
         Way { protocol, groups: groups_per_thread.map_or(Groups::One, Groups::PerThread) }
@@ -256,7 +251,6 @@ impl Auto {
         self.due.saturating_sub(run)
     }
 
-    /// A leg is over.
     pub(crate) fn ran(&mut self, leg: Stretch) {
         let way = &mut self.ways[self.present];
         way.events += leg.events;

@@ -96,7 +96,6 @@ pub(crate) struct Balancer {
     /// The events of each federate since the last move: at the last look, and when LPs were last measured.
     at_look: Vec<u64>,
     at_measure: Vec<u64>,
-    /// When LPs were last measured.
     measured: Instant,
     clock: Clock,
     pause: Duration,
@@ -364,7 +363,6 @@ fn clock() -> Clock {
     Arc::new(move || start.elapsed().as_nanos() as u64)
 }
 
-/// Nanoseconds since then.
 fn nanos(then: Instant) -> u64 {
     then.elapsed().as_nanos() as u64
 }
@@ -373,7 +371,6 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
     now.iter().zip(before).map(|(now, before)| now - before).collect()
 }
 
-/// The share of `before` that `after` saves.
 fn share_saved(before: u64, after: u64) -> f64 {
     1.0 - after as f64 / before.max(1) as f64
 }

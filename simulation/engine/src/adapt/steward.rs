@@ -157,7 +157,6 @@ impl Steward {
         Ok(steward)
     }
 
-    /// Whether a checkpoint is to be written at this pause.
     pub(crate) fn is_checkpoint_due(&self) -> bool {
         let due = self.desk.orders().due.is_some_and(|due| due <= Instant::now());
         due || self.every.is_some_and(|every| every.is_zero())
@@ -168,7 +167,6 @@ impl Steward {
         self.desk.orders().failed.take().map_or(Ok(()), Err)
     }
 
-    /// Whether it is time to look at the balance.
     pub(crate) fn is_look_due(&self) -> bool {
         self.desk.orders().look.is_some_and(|look| look <= Instant::now())
     }

@@ -53,7 +53,6 @@ struct List<M: Model> {
     over: bool,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Answers<M: Model> {
     list: Mutex<List<M>>,
@@ -68,7 +67,6 @@ impl<M: Model> Answers<M> {
         Self { list: Mutex::new(list), changed: Condvar::new(), idle }
     }
 
-    /// The next answer, if there is one.
     pub(crate) fn take(&self) -> Option<(u32, Answer<M>)> {
         lock(&self.list).answers.pop_front()
     }

@@ -175,7 +175,6 @@ where
 struct Stream<R, W: Write> {
     reader: BufReader<R>,
     writer: BufWriter<W>,
-    /// Lines read.
     line: u64,
 }
 

@@ -110,7 +110,6 @@ pub(crate) struct Start<'a, M: Model> {
     /// Nothing happens before this, in any process.
     pub(crate) least: Time,
     pub(crate) workers: u32,
-    /// The other processes, if there are any.
     pub(crate) peers: Option<&'a Peers<M>>,
 }
 
@@ -128,7 +127,6 @@ pub(crate) struct Seated<'a, F, M: Model> {
     pub(crate) occupants: Vec<Occupant<F, M>>,
     /// Where the answers come in, if any federate is outside.
     pub(crate) answers: Option<Arc<Answers<M>>>,
-    /// Where workers wait.
     pub(crate) idle: Arc<Idle>,
 }
 

@@ -28,7 +28,6 @@ pub(crate) enum Occupant<F, M: Model> {
 }
 
 impl<F, M: Model> Occupant<F, M> {
-    /// The proxy, if it is one.
     pub(crate) fn proxy(&mut self) -> Option<&mut Proxy<M>> {
         match self {
             Self::Inside(_) => None,
@@ -55,7 +54,6 @@ pub(crate) enum Heard {
     Promise(Time),
 }
 
-/// See the module.
 pub(crate) struct Proxy<M: Model> {
     /// It has the LPs as they were when they were handed out, and what they have committed before.
     pub(super) stand_in: Federate<M>,
@@ -143,7 +141,6 @@ impl<M: Model> Proxy<M> {
         }
     }
 
-    /// The number of its federate.
     pub(crate) fn id(&self) -> u32 {
         self.stand_in.id()
     }
@@ -169,14 +166,12 @@ impl<M: Model> Proxy<M> {
         self.bound.is_some()
     }
 
-    /// Takes in messages.
     pub(crate) fn receive(&mut self, events: impl IntoIterator<Item = Event<M::Event>>) {
         if !self.outside.dropped {
             events.into_iter().for_each(|event| self.waiting.push(event));
         }
     }
 
-    /// Takes in the batches in `arrived`.
     pub(crate) fn receive_batches(&mut self, arrived: &mut Vec<Batch<M::Event>>) {
         arrived.drain(..).for_each(|batch| self.receive(batch));
     }
@@ -270,12 +265,10 @@ impl<M: Model> Proxy<M> {
         }
     }
 
-    /// The error of this kind.
     pub(super) fn error(&self, kind: OutsideErrorKind) -> RunError {
         RunError::Outside(OutsideError { federate: self.stand_in.id(), kind })
     }
 
-    /// It has failed, as it says.
     pub(super) fn failed(&self, failure: FederateError) -> RunError {
         match failure {
             FederateError::Rule(fault) => (*fault).into(),

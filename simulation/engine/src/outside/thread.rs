@@ -173,7 +173,6 @@ where
     }
 }
 
-/// The thread.
 struct Worker<M> {
     model: M,
     dawdle: Option<Rng>,

@@ -16,7 +16,6 @@ use super::{Contribution, Counts, Delivery, DeliveryError, Joined, Met, Settled}
 use crate::watch::monitor::Halt;
 use crate::{RunError, Simulation};
 
-/// A type without values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Never {}
 

@@ -99,7 +99,6 @@ impl Contribution {
         self.asks |= other.asks;
     }
 
-    /// How many messages have been sent to the process `rank`.
     pub(super) fn sent_to(&self, rank: u32) -> u64 {
         self.sent.binary_search_by_key(&rank, |(to, _)| *to).map_or(0, |at| self.sent[at].1)
     }

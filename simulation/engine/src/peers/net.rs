@@ -62,7 +62,6 @@ struct Arrived<M: Model> {
     /// By process: all its messages of the rounds before this one have arrived, by its last sign of life.
     rounds: Vec<u64>,
     error: Option<PeersError>,
-    /// Whether workers know of the error.
     is_told: bool,
 }
 
@@ -169,7 +168,6 @@ impl<M: Model> Peers<M> {
         self.threads_before
     }
 
-    /// The rank of this process.
     pub(crate) fn rank(&self) -> u32 {
         self.transport.rank()
     }
@@ -178,7 +176,6 @@ impl<M: Model> Peers<M> {
         &self.transport
     }
 
-    /// Whether `federate` is run by this process.
     pub(crate) fn owns(&self, federate: u32) -> bool {
         self.owners[federate as usize] == self.transport.rank()
     }

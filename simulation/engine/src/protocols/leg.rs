@@ -25,7 +25,6 @@ use crate::{Protocol, RecordKind, RunError, Simulation};
 /// federate, so there are more of them than in a batch of a worker (`BATCH` of `pool`).
 const BATCH: usize = 1 << 14;
 
-/// How a leg is run.
 pub(crate) struct Plan {
     pub(crate) protocol: Protocol,
     /// Everything before this has happened.

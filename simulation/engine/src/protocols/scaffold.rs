@@ -36,7 +36,6 @@ impl Ending {
 
 /// What workers share of a protocol.
 pub(crate) trait Ends {
-    /// How it ends.
     fn ending(&mut self) -> &mut Ending;
 
     /// From now on there is nothing to take.
@@ -56,7 +55,6 @@ pub(crate) struct Scaffold<'a, M: Model, S> {
     pub(crate) idle: Arc<Idle>,
     /// Of outside federates, if there are any.
     pub(crate) answers: Option<Arc<Answers<M>>>,
-    /// The other processes, if there are any.
     pub(crate) peers: Option<&'a Peers<M>>,
 }
 

@@ -193,7 +193,6 @@ impl<'a, M: Model> Windowed<'a, M> {
         u32::try_from(state.ready.len()).unwrap_or(u32::MAX)
     }
 
-    /// Runs a federate for a batch.
     fn run(&self, federate: u32, bound: Time, desk: &mut Desk<M::Event>) {
         let seat = &self.seats[federate as usize];
         let mut seated = lock(&seat.federate);

@@ -156,7 +156,6 @@ impl<M: Model> Course<M> {
         peers.share(value, |said, rank| fits(said, &self.partition, &of(rank)))
     }
 
-    /// The process of each federate.
     fn owners(&self) -> Vec<u32> {
         let alone = || vec![0; self.partition.federates() as usize];
         self.peers.as_ref().map_or_else(alone, |peers| peers.owners().to_vec())

@@ -30,13 +30,11 @@ use crate::workers::pool::Crew;
 use crate::workers::seat::Federates;
 use crate::{CheckpointError, Pause, Protocol, RecordKind, RunError, Simulation};
 
-/// See the module.
 pub(super) struct Course<M: Model> {
     /// The simulated time reached.
     pub(super) time: Time,
     /// Lets the other processes know that this one is there.
     pub(super) pulse: Option<Pulse>,
-    /// The other processes, if there are any.
     pub(super) peers: Option<Arc<Peers<M>>>,
     /// The time of the next event in any process, after the last call.
     pub(super) least: Time,
@@ -204,7 +202,6 @@ impl<M: Model> Course<M> {
         Ok(self.distances.clone().flatten())
     }
 
-    /// Events committed so far.
     pub(super) fn events(&self) -> u64 {
         self.past.events + self.federates.iter().map(Federate::events).sum::<u64>()
     }
@@ -226,7 +223,6 @@ impl<M: Model> Course<M> {
         least.min(self.outsiders.next())
     }
 
-    /// Events waiting.
     pub(super) fn pending(&self) -> usize {
         self.federates.iter().map(Federate::live).sum()
     }

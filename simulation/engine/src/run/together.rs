@@ -36,7 +36,6 @@ pub(super) struct Results {
     pub(super) loads: Vec<u64>,
 }
 
-/// The results of all processes.
 pub(super) fn add_up(all: Vec<Results>) -> Results {
     let mut sum = Results::default();
     for results in all {

@@ -29,7 +29,6 @@ pub(crate) struct Publishing {
 
 #[cfg(all(target_os = "linux", feature = "lvt"))]
 impl Publishing {
-    /// On this page.
     pub(crate) fn on(page: std::sync::Arc<paceline_lvt::Page>) -> Self {
         Self { page: Some(page), ..Self::default() }
     }

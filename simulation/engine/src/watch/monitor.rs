@@ -166,7 +166,6 @@ impl Monitor {
         Some(self.0.wanted.load(Ordering::SeqCst)).filter(|threads| *threads > 0)
     }
 
-    /// Whether anybody has asked for a number of threads.
     pub(crate) fn has_wanted(&self) -> bool {
         self.0.wanted.load(Ordering::Relaxed) > 0
     }

@@ -108,12 +108,10 @@ pub trait TraceSink: Send + Sync {
 pub(crate) struct Tracing(Option<(Arc<dyn TraceSink>, Instant)>);
 
 impl Tracing {
-    /// Records go to `sink`.
     pub(crate) fn to(sink: Arc<dyn TraceSink>) -> Self {
         Self(Some((sink, Instant::now())))
     }
 
-    /// The run begins now.
     pub(crate) fn begin(&mut self) {
         if let Some((_, start)) = &mut self.0 {
             *start = Instant::now();

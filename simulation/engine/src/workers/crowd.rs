@@ -17,7 +17,6 @@ const KEPT: f64 = 0.2;
 /// In so many looks in a row: a single time slice of another program says nothing about the next.
 const LOOKS: u32 = 2;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     /// What each worker had waited at the last look.

@@ -28,7 +28,6 @@ pub(crate) const BATCH: usize = 1 << 13;
 #[cfg(paceline_shuttle)]
 pub(crate) const BATCH: usize = 3;
 
-/// What came of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Something was done.
@@ -56,7 +55,6 @@ pub(crate) trait Board<'a>: Sync {
     /// What a worker keeps to itself.
     type Desk;
 
-    /// What all boards have.
     fn scaffold(&self) -> &Scaffold<'a, Self::Model, Self::State>;
 
     /// A desk for one worker, with its recorder and its LVT.

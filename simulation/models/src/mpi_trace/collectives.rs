@@ -15,7 +15,6 @@ impl Rank<'_> {
         (0..self.ranks).filter(move |other| *other != rank)
     }
 
-    /// The rank that is `place` ahead of `root`.
     fn ahead_of(&self, root: u32, place: u32) -> u32 {
         (root + place) % self.ranks
     }

@@ -100,7 +100,6 @@ impl MpiTrace {
     }
 }
 
-/// What was read of a rank.
 struct RankRead {
     actions: Vec<Action>,
     /// Bytes of an element where a line names no type.

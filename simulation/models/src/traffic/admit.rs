@@ -17,7 +17,6 @@ use super::output::Output;
 const MOST: u64 = 1 << 62;
 
 impl Traffic {
-    /// Whether a node can be in this state.
     pub(super) fn admits_node(&self, lp: LpId, node: &Node) -> bool {
         let exits = if self.rules.storage { self.network.exits(lp.0).len() } else { 0 };
         let waits =
@@ -33,7 +32,6 @@ impl Traffic {
             })
     }
 
-    /// Whether a node can get this event.
     pub(super) fn admits(&self, lp: LpId, event: TrafficEvent) -> bool {
         match event {
             TrafficEvent::Arrive { vehicle, road: NO_ROAD, target } => {
@@ -52,7 +50,6 @@ impl Traffic {
         }
     }
 
-    /// Whether a run can have left these results.
     pub(super) fn admits_results(&self, output: &Output) -> bool {
         output.arrivals.iter().all(|arrival| self.is_vehicle(arrival.vehicle))
             && output.roads.iter().all(|used| self.is_road(used.road) && used.waited_ns <= u128::MAX / 2)

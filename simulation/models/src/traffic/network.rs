@@ -67,7 +67,6 @@ impl Numbering {
     }
 }
 
-/// The road network.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     roads: Vec<Road>,

@@ -87,7 +87,6 @@ pub(crate) struct Approach {
     pub waited_ns: u128,
 }
 
-/// What the first vehicle of an approach waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum WaitsFor {
     #[default]

@@ -9,16 +9,13 @@ pub(crate) trait Scene {
     /// The node that handles the event.
     fn lp(&self) -> LpId;
 
-    /// The time of the event.
     fn now(&self) -> Time;
 
-    /// Sends `event` to `to`, to happen after `delay`.
     fn send(&mut self, to: LpId, delay: Time, event: TrafficEvent);
 
     /// Keeps a word for undoing the event.
     fn keep(&mut self, word: u64);
 
-    /// Sends `event` to the node itself, to happen after `delay`.
     #[inline(always)]
     fn schedule(&mut self, delay: Time, event: TrafficEvent) {
         self.send(self.lp(), delay, event);

@@ -82,7 +82,6 @@ impl Taker {
     }
 }
 
-/// Packs two numbers into a word.
 pub(super) fn pack(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

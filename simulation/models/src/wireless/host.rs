@@ -13,7 +13,6 @@ pub(crate) const MOST: u64 = 1 << 62;
 /// The state of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Host {
-    /// Where it is.
     pub(crate) at: Point,
     pub(crate) velocity: Velocity,
     /// Steps until direction and speed are redrawn.

@@ -74,7 +74,6 @@ impl RegionGrid {
     }
 }
 
-/// A host that has pinged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Pinger {
     pub host: u32,

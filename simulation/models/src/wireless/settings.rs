@@ -119,7 +119,6 @@ pub(crate) fn read_grid(
     Ok(RegionGrid { per_side, range })
 }
 
-/// A whole number from 1.
 pub(crate) fn at_least_one(
     section: &mut Section,
     key: &str,
@@ -137,7 +136,6 @@ pub(crate) fn at_least_one(
     Ok(value)
 }
 
-/// A number above zero.
 pub(crate) fn above_zero(
     section: &mut Section,
     key: &str,

@@ -39,7 +39,6 @@ impl Point {
         square(self.x, other.x) + square(self.y, other.y)
     }
 
-    /// The place that one step of `velocity` leads to.
     #[inline(always)]
     pub(crate) fn moved(self, velocity: Velocity) -> Self {
         Self { x: self.x.wrapping_add_signed(velocity.x), y: self.y.wrapping_add_signed(velocity.y) }

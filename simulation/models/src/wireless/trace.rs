@@ -55,7 +55,6 @@ struct Flaw {
     allowed: String,
 }
 
-/// A host's place at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waypoint {
     at_ns: u64,

@@ -44,7 +44,6 @@ pub struct Tally {
 /// The state of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CsmaHost {
-    /// Where it is.
     pub(crate) at: Point,
     pub(super) velocity: Velocity,
     /// Moves until direction and speed are redrawn.

@@ -37,7 +37,6 @@ pub struct Reception {
 }
 
 impl CsmaHost {
-    /// Appends a frame to the queue.
     pub(super) fn enqueue(&mut self, network: &Csma, frame: Frame, cx: &mut Context<'_, Csma>) {
         if self.queue.len() == network.access.queue {
             self.tally.overflowed += 1;
@@ -184,7 +183,6 @@ impl CsmaHost {
         cx.schedule(ends - now, CsmaEvent::Received);
     }
 
-    /// The frame being received ends.
     pub(super) fn end_reception(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let Some(reception) = self.reception.take_if(|reception| reception.ends == cx.now()) else { return };
         if !reception.readable {

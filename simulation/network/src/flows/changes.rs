@@ -28,7 +28,6 @@ impl Aspect {
     }
 }
 
-/// A change of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     /// Seconds since the simulation began.

@@ -39,12 +39,10 @@ impl Timers {
         self.0.set(Timer::new(at, number, slot));
     }
 
-    /// Removes the timer of the transfer in a slot, if there is one.
     pub(super) fn remove(&mut self, slot: u32) {
         self.0.remove(slot);
     }
 
-    /// The first time.
     pub(super) fn first(&self) -> Option<f64> {
         self.0.first().map(Timer::at)
     }

@@ -17,9 +17,7 @@ use crate::platform::{
 };
 use crate::routing::{Routing, Star};
 
-/// The most hosts of a platform.
 pub(super) const MOST_HOSTS: usize = 1 << 18;
-/// The most links of a platform.
 pub(super) const MOST_LINKS: usize = 1 << 20;
 
 /// The routing of a zone, before its routes are read.

@@ -127,7 +127,6 @@ fn check_removed(element: &Element) -> Result<(), TextError> {
     Ok(())
 }
 
-/// The coordinates that an attribute lists.
 pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
     let number = |word: &str| word.parse().ok().filter(|number: &f64| number.abs() <= MOST_COORDINATE);
     let numbers: Option<Vec<f64>> = attribute.value.split_whitespace().map(number).collect();

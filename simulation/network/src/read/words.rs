@@ -55,7 +55,6 @@ pub(super) struct Words {
 
 const PROP: Form = Form { name: "prop", attributes: &["id", "value"], children: &[] };
 
-/// The words of platform files.
 pub(super) const PLATFORM: Words = Words { forms: FORMS, refused: REFUSED };
 
 const FORMS: &[Form] = &[
@@ -198,7 +197,6 @@ pub(super) const DEPLOYMENT: Words = Words {
     ],
 };
 
-/// Checks a whole tree.
 pub(super) fn check(root: &Element, words: &Words) -> Result<(), TextError> {
     if root.name != "platform" {
         let problem = format!("the outermost element is <{}>", root.name);
@@ -207,7 +205,6 @@ pub(super) fn check(root: &Element, words: &Words) -> Result<(), TextError> {
     check_element(root, words)
 }
 
-/// Checks the version of a file's outermost element.
 pub(super) fn check_version(root: &Element) -> Result<(), TextError> {
     let version = root.need("version")?;
     // As in SimGrid: 4.10 is 4.1.

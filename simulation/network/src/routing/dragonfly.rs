@@ -30,7 +30,6 @@ pub(crate) struct Router {
     pub limiter: Option<LinkId>,
 }
 
-/// The links of a dragonfly.
 #[derive(Clone, Debug)]
 pub(crate) struct Dragonfly {
     pub shape: Shape,
@@ -56,7 +55,6 @@ impl Dragonfly {
         ((router / routers / chassis, router / routers % chassis, router % routers), (host % hosts) as usize)
     }
 
-    /// Appends the links from one host to another.
     pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
             return links.push(*loopback);

@@ -52,7 +52,6 @@ impl Shape {
     }
 }
 
-/// The links of a fat tree.
 #[derive(Clone, Debug)]
 pub(crate) struct FatTree {
     pub shape: Shape,
@@ -65,7 +64,6 @@ pub(crate) struct FatTree {
 }
 
 impl FatTree {
-    /// Appends the links from one host to another.
     pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
             return links.push(*loopback);

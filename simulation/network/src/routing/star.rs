@@ -29,7 +29,6 @@ pub(crate) struct Star {
 }
 
 impl Star {
-    /// The spoke of a member.
     pub(crate) fn spoke(&mut self, rank: u32) -> &mut Spoke {
         let rank = rank as usize;
         if self.spokes.len() <= rank {
@@ -38,7 +37,6 @@ impl Star {
         &mut self.spokes[rank]
     }
 
-    /// Appends the links from one member to another.
     pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if from == to
             && let Some(loopback) = self.loopbacks.get(&from)

@@ -7,7 +7,6 @@
 
 use crate::platform::LinkId;
 
-/// The links of a torus.
 #[derive(Clone, Debug)]
 pub(crate) struct Torus {
     pub dimensions: Vec<u32>,
@@ -19,7 +18,6 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
-    /// Appends the links from one host to another.
     pub(crate) fn append(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
         if let (true, Some(loopback)) = (from == to, self.loopbacks.get(to as usize)) {
             return links.push(*loopback);

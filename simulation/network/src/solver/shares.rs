@@ -107,7 +107,6 @@ impl Shares {
         self.links.len() - 1
     }
 
-    /// Changes a link's capacity.
     pub(crate) fn set_capacity(&mut self, link: usize, capacity: f64) {
         assert!(capacity.is_finite() && capacity > 0.0, "a capacity is finite and positive: {capacity}");
         self.links[link].capacity = capacity;
@@ -115,12 +114,10 @@ impl Shares {
         self.restart = START;
     }
 
-    /// Changes a link's latency.
     pub(crate) fn set_latency(&mut self, link: usize, latency: f64) {
         self.links[link].latency = latency;
     }
 
-    /// The links, by their numbers.
     pub(crate) fn links(&self) -> &[Link] {
         &self.links
     }
@@ -161,7 +158,6 @@ impl Shares {
         self.restart = self.restart.min(flow_key(bound * penalty, slot));
     }
 
-    /// Removes the flow in a slot.
     pub(crate) fn remove(&mut self, slot: u32) {
         let Terms { number, ref mut links, .. } = self.terms[slot as usize];
         let links = std::mem::take(links);
@@ -178,7 +174,6 @@ impl Shares {
         self.terms[slot as usize].links = links;
     }
 
-    /// Changes the penalty and bound of the flow in a slot.
     pub(crate) fn set_flow(&mut self, slot: u32, penalty: f64, bound: f64) {
         check(penalty, bound);
         self.flows[slot as usize].penalty = penalty;

@@ -46,7 +46,6 @@ enum Word {
 
 /// Its answer.
 enum Said {
-    /// It blocks.
     Blocks,
     /// The code waits, and has left the coroutine.
     Pending(Body),
@@ -143,7 +142,6 @@ fn serve(yielder: &Yielder, mut word: Word) {
     }
 }
 
-/// Resumes a coroutine of this thread.
 fn resume(coroutine: &mut Coroutine, word: Word) -> Said {
     let outer = set_aside();
     let result = coroutine.resume(word);

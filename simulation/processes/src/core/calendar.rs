@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 
 use paceline_kernel::Time;
 
-/// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// A process has perhaps slept, or waited, long enough.
@@ -61,7 +60,6 @@ impl Calendar {
         self.0.push(Reverse(u128::from(at.as_ticks()) << 64 | u128::from(due.code())));
     }
 
-    /// How many entries there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.len()

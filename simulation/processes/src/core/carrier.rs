@@ -92,7 +92,6 @@ impl<P> Carrier<P> {
         self.starts.push(start.at.saturating_add(self.lead), start.parcel.whose, start);
     }
 
-    /// Whether a parcel flows.
     pub(super) fn flows(&self) -> bool {
         !self.flowing.is_empty()
     }

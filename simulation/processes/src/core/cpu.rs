@@ -61,7 +61,6 @@ impl<T> Cpu<T> {
         self.speed * (self.cores / (self.tasks.len() as f64).max(1.0)).min(1.0)
     }
 
-    /// Each core has this speed from now on.
     pub(super) fn set_speed(&mut self, now: Time, speed: f64) {
         self.bring_up(Moment::at(now));
         self.speed = speed;
@@ -77,7 +76,6 @@ impl<T> Cpu<T> {
         self.since = now;
     }
 
-    /// Begins a computation.
     pub(super) fn begin(&mut self, now: Moment, flops: f64, whose: T) -> Task {
         self.bring_up(now);
         let task = (Flops::of(self.work + flops), self.begun);
@@ -128,7 +126,6 @@ impl<T> Cpu<T> {
         self.tasks.is_empty()
     }
 
-    /// Takes everything out.
     pub(super) fn clear(&mut self) {
         self.tasks.clear();
     }

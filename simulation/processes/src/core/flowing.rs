@@ -41,18 +41,15 @@ impl Flowing {
         }
     }
 
-    /// Whether nothing flows.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// What flows as `transfer`.
     pub(super) fn get(&self, transfer: TransferId) -> Option<u32> {
         let recent = transfer.0.checked_sub(self.first).and_then(|place| self.window.get(place as usize));
         recent.copied().filter(|comm| *comm != NONE).or_else(|| self.older.get(&transfer.0).copied())
     }
 
-    /// Nothing flows as `transfer` any more.
     pub(super) fn remove(&mut self, transfer: TransferId) {
         if let Some(place) = transfer.0.checked_sub(self.first)
             && let Some(comm) = self.window.get_mut(place as usize).filter(|comm| **comm != NONE)

@@ -13,7 +13,6 @@ use super::cpu::Cpu;
 use super::process::{Process, Side};
 use super::request::{Answer, ProcessId, RequestError};
 
-/// A host.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) cpu: Cpu<Side>,

@@ -27,7 +27,6 @@ pub(super) struct Comm<P> {
     pub(super) to: u32,
     pub(super) payload: Option<P>,
     pub(super) bytes: f64,
-    /// Where it flows.
     pub(super) transfer: Option<TransferId>,
     /// Since when it only waits to be received.
     pub(super) arrived: Option<Time>,
@@ -204,7 +203,6 @@ impl<P> Messages<P> {
         self.queue(place).host = host;
     }
 
-    /// The host at which a mailbox stands, if it stands at one.
     pub(super) fn host(&mut self, mailbox: u32) -> Option<u32> {
         Some(self.queue(mailbox).host).filter(|host| *host != NOWHERE)
     }
@@ -229,7 +227,6 @@ impl<P> Messages<P> {
         self.comms[place as usize].as_ref().expect("who waits for a communication knows it").mailbox
     }
 
-    /// Whether the message of a communication is on its way.
     pub(super) fn is_on_its_way(&self, place: u32) -> bool {
         self.comms[place as usize].as_ref().is_some_and(|comm| comm.transfer.is_some())
     }
@@ -290,7 +287,6 @@ impl<P> Messages<P> {
         self.remove(place)
     }
 
-    /// Takes a communication out, wherever it is.
     pub(super) fn remove(&mut self, place: u32) -> Option<Comm<P>> {
         let comm = self.comms[place as usize].take()?;
         self.free.push(place);

@@ -43,7 +43,6 @@ impl Moment {
         Self { at: Time::ticks(whole as u64), rest: (ticks - whole).max(-0.5) }
     }
 
-    /// This many seconds after the start.
     pub(super) fn of_secs(seconds: f64) -> Self {
         Self::of_ticks(seconds * TICKS)
     }
@@ -67,7 +66,6 @@ impl Moment {
         (ticks + (self.rest - earlier.rest)) / TICKS
     }
 
-    /// The later of both.
     pub(super) fn later(self, there: Self) -> Self {
         match self.at.cmp(&there.at).then(self.rest.total_cmp(&there.rest)) {
             Ordering::Less => there,

@@ -27,13 +27,11 @@ impl<P> Default for Objects<P> {
 }
 
 impl<P> Objects<P> {
-    /// How many are there.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.there.len()
     }
 
-    /// An object, at the time `now`.
     pub(super) fn get(&mut self, id: ObjectId, now: Time) -> &mut Object<P> {
         if self.there.len() >= self.limit {
             // What has happened to one in this instant may still count.
@@ -96,7 +94,6 @@ impl<P> Object<P> {
         }
     }
 
-    /// `process` waits from now on.
     pub(super) fn wait(&mut self, process: ProcessId) {
         self.waiting().push_back(process);
     }
@@ -189,7 +186,6 @@ impl<P> Object<P> {
         }
     }
 
-    /// Takes something out, if there is something.
     pub(super) fn get(&mut self) -> Option<P> {
         match &mut self.kind {
             Kind::Queue { items, .. } => items.pop_front(),

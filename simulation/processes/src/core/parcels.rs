@@ -82,7 +82,6 @@ impl<P> Parcels<P> {
         }
     }
 
-    /// Whether this is a part of a world.
     pub(super) fn is_part(&self) -> bool {
         !self.here.is_empty()
     }
@@ -161,7 +160,6 @@ impl<P, N: Network> Core<P, N> {
         self.parcels.receipts.push(at, whose, place);
     }
 
-    /// Sends a parcel.
     pub(super) fn post(
         &mut self,
         id: ProcessId,

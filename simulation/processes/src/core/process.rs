@@ -120,7 +120,6 @@ impl<P> Processes<P> {
         (self.first, self.there, self.hosts) = (first, Numbered::from(first), Some(Vec::new()));
     }
 
-    /// How many there have been.
     pub(super) fn given(&self) -> u32 {
         self.given
     }
@@ -246,12 +245,10 @@ impl<P> Process<P> {
         }
     }
 
-    /// The activity of this number.
     pub(super) fn held(&mut self, number: u32) -> Option<&mut Held<P>> {
         self.held.iter_mut().find(|(activity, _)| *activity == number).map(|(_, held)| held)
     }
 
-    /// Drops the activity of this number.
     pub(super) fn remove_held(&mut self, number: u32) -> Option<Held<P>> {
         let place = self.held.iter().position(|(activity, _)| *activity == number)?;
         Some(self.held.swap_remove(place).1)

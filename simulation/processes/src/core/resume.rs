@@ -13,7 +13,6 @@ use super::process::{Blocked, Held, Several, Side};
 use super::request::{Answer, ProcessId, RequestError};
 
 impl<P, N: Network> Core<P, N> {
-    /// A process resumes with this answer.
     pub(super) fn resume_with(&mut self, id: ProcessId, answer: Answer<P>) {
         let Some(process) = self.processes.get_mut(id).filter(|process| !process.ended) else { return };
         let late = std::mem::take(&mut process.late);

@@ -41,7 +41,6 @@ impl<P, N: Network> Core<P, N> {
         Going::Computation { host, task }
     }
 
-    /// Suspends a process until it is resumed.
     pub(super) fn suspend(&mut self, id: ProcessId) {
         let Some(process) = self.processes.get_mut(id) else { return };
         if std::mem::replace(&mut process.suspended, true) {
@@ -57,7 +56,6 @@ impl<P, N: Network> Core<P, N> {
         self.reschedule(host);
     }
 
-    /// Resumes a suspended process.
     pub(super) fn resume(&mut self, id: ProcessId) {
         let Some(process) = self.processes.get_mut(id) else { return };
         if !std::mem::replace(&mut process.suspended, false) || process.ended {

@@ -29,7 +29,6 @@ pub(super) struct Agenda {
 
 /// A federate or the carrier.
 pub(super) trait Acts {
-    /// What messages carry.
     type Payload: Send + 'static;
 
     fn agenda(&mut self) -> &mut Agenda;

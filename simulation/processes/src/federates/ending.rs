@@ -29,7 +29,6 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// The state at the start, when `living` federates live.
     pub(super) fn new(living: usize) -> Self {
         let (last_ns, failed_ns) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         Self { living: AtomicUsize::new(living), last_ns, failed_ns, failed: Mutex::new(None) }
@@ -41,7 +40,6 @@ impl Ending {
         self.living.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Notes that a process has failed.
     pub(super) fn fails(&self, now: Time, identity: u64, error: RunError) {
         let mut failed = lock(&self.failed);
         let earlier = |known: &(Time, u64, RunError)| (now, identity) < (known.0, known.1);

@@ -96,7 +96,6 @@ impl<P: Send + 'static> Outgoing<P> {
         self.0.entry((to, at)).or_default().push(item);
     }
 
-    /// Sends all.
     pub(super) fn send(&mut self, cx: &mut Context<'_, Federates<'_>>) {
         let now = cx.now();
         for ((to, at), items) in std::mem::take(&mut self.0) {

@@ -19,7 +19,6 @@ pub const INK: RGBColor = RGBColor(0, 0, 0);
 /// What it draws the grid with.
 pub const GRID: RGBColor = RGBColor(0xCC, 0xCC, 0xCC);
 
-/// Width of a figure.
 const WIDTH: u32 = 7200;
 /// Height of what is between the axes.
 const HEIGHT: u32 = 3300;

@@ -13,7 +13,6 @@ use super::{colours, is_many, printable};
 
 /// A line with more points than this has no shapes on it.
 const SHAPES: usize = 40;
-/// The widest bar.
 const BAR_MAX: i32 = 500;
 /// The share of the room between places that bars take.
 const BARS: f64 = 0.8;
@@ -98,7 +97,6 @@ fn shape_of(colour: &str) -> usize {
     colour.strip_prefix("series").and_then(|place| place.parse().ok()).unwrap_or(0)
 }
 
-/// One shape at a place.
 fn mark(shape: usize, (x, y): (i32, i32), published: bool, label: &str) -> Markup {
     let size = if published { SHAPE + 20 } else { SHAPE };
     let corners: &[(i32, i32)] = match shape % 6 {

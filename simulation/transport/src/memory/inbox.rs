@@ -26,7 +26,6 @@ pub(super) struct Inbox {
     lanes: Vec<Lane>,
     /// The random delays of frames, if there are any.
     random: Option<Rng>,
-    /// The current step.
     step: u64,
     /// Something has happened since the last call of `wait`.
     awake: bool,
@@ -43,7 +42,6 @@ struct Lane {
     last: u64,
     /// The loss of the sender, and the step at which the receiver finds it.
     loss: Option<(u64, PeerErrorKind)>,
-    /// The loss has been reported.
     reported: bool,
     /// The sender has announced its end.
     closed: bool,
@@ -158,12 +156,10 @@ impl Inbox {
         None
     }
 
-    /// The senders that had no room for a frame and have room now.
     pub(super) fn relieved(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.relieved)
     }
 
-    /// Why the connection with `from` is lost, if it is.
     pub(super) fn lost(&self, from: u32) -> Option<PeerErrorKind> {
         self.lanes[from as usize]
             .loss

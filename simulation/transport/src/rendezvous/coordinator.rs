@@ -24,7 +24,6 @@ pub struct Coordinator {
     settings: Settings,
 }
 
-/// A process that has joined.
 #[derive(Debug)]
 struct Joined {
     address: SocketAddr,

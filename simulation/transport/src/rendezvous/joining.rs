@@ -28,7 +28,6 @@ pub fn join(address: impl ToSocketAddrs, settings: &Settings) -> Result<(Mesh, V
     process.join()
 }
 
-/// A process that is joining a run.
 struct Joining<'a> {
     settings: &'a Settings,
     credentials: Credentials,
@@ -142,7 +141,6 @@ impl Joining<'_> {
         Ok(shared.ok().filter(|_| agreed))
     }
 
-    /// Connects to another process of the run.
     fn connect_to(&self, place: &Place, rank: u32) -> Result<Link, RendezvousError> {
         let lost = |error| RendezvousError::Peer { rank, error };
         let left = self.by.saturating_duration_since(Instant::now()).max(PAUSES[0]);

@@ -15,7 +15,6 @@ use crate::tcp::link::Link;
 /// Identifies a run.
 pub(super) type Run = [u8; 16];
 
-/// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// To the coordinator: a process wants to take part.
@@ -27,9 +26,7 @@ pub(super) enum Message {
     },
     /// To a process that has joined: its place in the run.
     Place {
-        /// The run.
         run: Run,
-        /// Its rank.
         rank: u32,
         /// Where each process listens, by rank.
         addresses: Vec<SocketAddr>,
@@ -47,9 +44,7 @@ pub(super) enum Message {
     Agreed(bool),
     /// Between two processes of a run, in both directions: the sender's identity.
     Peer {
-        /// The run.
         run: Run,
-        /// Its rank.
         rank: u32,
     },
     /// To the coordinator: it has links to all others.
@@ -60,13 +55,11 @@ pub(super) enum Message {
     Refused(String),
 }
 
-/// Sends a message until `by`.
 pub(super) fn send(link: &Link, message: &Message, by: Instant) -> Result<(), HandshakeError> {
     let bytes = postcard::to_stdvec(message).map_err(|error| HandshakeError::Io(error.to_string()))?;
     link.send_by(&bytes, by).map_err(io_error)
 }
 
-/// Waits for a message until `by`.
 pub(super) fn receive(link: &Link, by: Instant) -> Result<Message, HandshakeError> {
     let bytes = link.receive_by(by).map_err(io_error)?;
     postcard::from_bytes(&bytes).map_err(|_| HandshakeError::Unexpected("no message of this version"))

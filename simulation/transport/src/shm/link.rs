@@ -46,7 +46,6 @@ struct Incoming {
 }
 
 impl Link {
-    /// Why the other process is lost, if it is.
     #[inline]
     pub(super) fn lost(&self) -> Option<PeerErrorKind> {
         if self.loss.load(Ordering::Acquire) == NONE { None } else { lock(&self.kind).clone() }

@@ -83,7 +83,6 @@ impl Region {
         format!("/proc/{}/fd/{}", std::process::id(), self.descriptor()).into()
     }
 
-    /// The number of its descriptor in this process.
     pub(super) fn descriptor(&self) -> u32 {
         self.file.as_raw_fd().cast_unsigned()
     }
@@ -125,7 +124,6 @@ impl Region {
         Ok(Self { start, bytes, members, capacity, file })
     }
 
-    /// The state that a member publishes.
     #[inline]
     pub(super) fn post(&self, member: usize) -> &Post {
         assert!(member < self.members, "a member is below {}", self.members);
@@ -135,7 +133,6 @@ impl Region {
         unsafe { self.start.add(PAGE_BYTES).cast::<Post>().add(member).as_ref() }
     }
 
-    /// The ring from one member to another.
     #[inline]
     pub(super) fn ring(&self, from: usize, to: usize) -> Ring<'_> {
         assert!(from < self.members && to < self.members && from != to, "a ring joins two members");

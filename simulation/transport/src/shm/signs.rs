@@ -18,7 +18,6 @@ use crate::silence::{Limits, Verdict};
 use crate::sync::Ordering;
 use crate::{PeerErrorKind, Transport};
 
-/// The handle on the thread.
 #[derive(Debug)]
 pub(crate) struct Signs {
     over: Arc<(Mutex<bool>, Condvar)>,
@@ -26,7 +25,6 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// Starts the thread of a process.
     pub(crate) fn start(shared: &Arc<SharedMemory>, limits: Limits) -> io::Result<Self> {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let (shared, ended) = (Arc::clone(shared), Arc::clone(&over));

@@ -37,7 +37,6 @@ impl Outgoing {
         self.waiting() + HEADER_BYTES + bytes <= CAPACITY
     }
 
-    /// Appends a frame.
     pub(super) fn push(&mut self, payload: &[u8]) -> Result<(), FrameError> {
         self.make_room(payload.len());
         frame::encode(self.sequence, payload, &mut self.buffer)?;

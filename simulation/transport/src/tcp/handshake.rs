@@ -239,7 +239,6 @@ fn open(socket: TcpStream, credentials: &Credentials) -> Result<Stream, Handshak
     Ok(stream)
 }
 
-/// Whether an address can only be reached from this host.
 pub(crate) fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }

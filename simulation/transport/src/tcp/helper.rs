@@ -12,7 +12,6 @@ use super::Core;
 /// How long a process that has announced its end waits at most for its last bytes to be sent.
 pub(super) const LINGER: Duration = Duration::from_secs(2);
 
-/// Runs until it is stopped.
 pub(super) fn run(core: &Core) {
     let every = core.limits.every();
     let (mut last, mut next) = (Instant::now(), Instant::now());

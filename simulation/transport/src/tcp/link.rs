@@ -96,7 +96,6 @@ impl Link {
         &self.stream
     }
 
-    /// Why the peer is lost, if it is.
     fn lost(&self) -> Option<PeerErrorKind> {
         if self.loss.load(Ordering::Acquire) == NONE { None } else { lock(&self.kind).clone() }
     }

@@ -23,7 +23,6 @@ const WAKE: u64 = u64::MAX;
 /// The most events of one call.
 const EVENTS: usize = 64;
 
-/// An event of a socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) peer: u32,
@@ -54,7 +53,6 @@ impl Poller {
         Ok(Self { sockets, wake, outer, stop })
     }
 
-    /// Watches the socket of a peer.
     pub(super) fn add(&self, peer: u32, socket: impl AsFd) -> Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.sockets, socket, EventData::new_u64(u64::from(peer)), flags)

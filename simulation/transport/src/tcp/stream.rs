@@ -46,7 +46,6 @@ pub(super) struct Read1 {
 }
 
 impl Stream {
-    /// Takes over a connected socket.
     pub(crate) fn new(socket: TcpStream) -> io::Result<Self> {
         socket.set_nodelay(true)?;
         socket.set_nonblocking(true)?;

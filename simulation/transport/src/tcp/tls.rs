@@ -29,7 +29,6 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Creates a certificate.
     pub(crate) fn new() -> Result<Self, String> {
         let pair =
             rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(|error| error.to_string())?;

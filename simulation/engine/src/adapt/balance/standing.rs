@@ -83,7 +83,6 @@ impl Crews {
         self.threads.len() > 1
     }
 
-    /// Threads of all.
     pub(super) fn threads(&self) -> u64 {
         self.threads.iter().map(|threads| u64::from(*threads)).sum()
     }

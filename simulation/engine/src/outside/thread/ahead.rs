@@ -27,7 +27,6 @@ struct Runner<'a, M: Model> {
     said: Option<(u64, Time)>,
     gvt: Time,
     permit: Permit,
-    /// It cannot go on.
     failed: bool,
 }
 

@@ -69,7 +69,6 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// Whether this process has contributed to the round that is open.
     pub(crate) fn has_contributed(&self) -> bool {
         lock(&self.rounds).has_contributed()
     }

@@ -308,13 +308,11 @@ pub(super) fn saying(out: &mut Vec<u8>, saying: &Saying) -> Written {
     }
 }
 
-/// Whether a message is a bundle.
 #[cfg(test)]
 pub(super) fn is_bundle(message: &[u8]) -> bool {
     message.first().is_some_and(|kind| kind & ((1 << KIND_BITS) - 1) == BUNDLE)
 }
 
-/// The contribution that a message is, if it is one.
 #[cfg(test)]
 pub(super) fn contribution(message: &[u8]) -> Option<super::Contribution> {
     message.strip_prefix(&[UP]).map(|content| postcard::from_bytes(content).expect("it was written here"))

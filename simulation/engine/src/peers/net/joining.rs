@@ -39,7 +39,6 @@ struct Joining<M: Model> {
 }
 
 impl<M: Model> Default for Processes<M> {
-    /// There are none.
     fn default() -> Self {
         let (equal, marshalling) = (Vec::new(), Marshalling::default());
         Self { joining: None, silence: None, silence_told: None, equal, marshalling }

@@ -17,7 +17,6 @@ use crate::RunError;
 use crate::sync::lock;
 
 impl<M: Model> Peers<M> {
-    /// Which process has each federate.
     pub(crate) fn owners(&self) -> &[u32] {
         &self.owners
     }

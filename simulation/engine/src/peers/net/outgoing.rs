@@ -19,7 +19,6 @@ use paceline_transport::{Handed, PeerError};
 use super::codec::{self, Written};
 use super::rounds::COLOURS;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     gather: Gather,
@@ -47,7 +46,6 @@ impl Outgoing {
         }
     }
 
-    /// Whether each message has a frame of its own.
     pub(super) fn singly(&self) -> bool {
         self.singly
     }

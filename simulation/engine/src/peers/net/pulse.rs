@@ -38,7 +38,6 @@ pub struct Silence {
 /// Who hears of processes that give no sign of life.
 pub(super) type SilenceListener = Arc<dyn Fn(Silence) + Send + Sync>;
 
-/// The handle on the thread.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     over: Arc<(Mutex<bool>, Condvar)>,
@@ -75,7 +74,6 @@ impl Drop for Pulse {
 struct Heard {
     frames: u64,
     since: Instant,
-    /// Whether its silence has been told.
     is_told: bool,
 }
 

@@ -64,12 +64,10 @@ pub(super) struct Rounds {
     asked: u64,
 }
 
-/// The process above `rank` in the tree.
 fn parent(rank: u32) -> Option<u32> {
     rank.checked_sub(1).map(|before| before / FAN_OUT)
 }
 
-/// Whether `rank` is `top` or below it.
 fn is_below(mut rank: u32, top: u32) -> bool {
     while rank > top {
         rank = parent(rank).expect("only rank 0 has nothing above it");
@@ -93,12 +91,10 @@ impl Rounds {
         }
     }
 
-    /// The processes next to this one in the tree.
     pub(super) fn neighbours(&self) -> impl Iterator<Item = u32> {
         parent(self.rank).into_iter().chain(self.below.iter().map(|(rank, _)| *rank))
     }
 
-    /// Whether this process has contributed to the round that is open.
     pub(super) fn has_contributed(&self) -> bool {
         self.contributed > self.open
     }

@@ -95,7 +95,6 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// Adds a message for the process `rank`.
     pub(super) fn post_to(&self, rank: u32, encode: impl FnOnce(&mut Vec<u8>, u8) -> Written) {
         let mut outgoing = lock(&self.outgoing[rank as usize]);
         let post = Post { rank, now_ns: self.now_ns(), wakes: true };
@@ -138,7 +137,6 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// The error of a value that cannot be encoded.
     pub(super) fn unwritable(&self, error: postcard::Error) -> PeersError {
         PeersError::new(self.rank(), PeersErrorKind::Unwritable(error.to_string()))
     }

@@ -29,7 +29,6 @@ enum Status {
     Taken,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) gvt: Gvt,

@@ -26,7 +26,6 @@ const ROLES: [(&str, &[&str]); 6] = [
 pub(super) const NEEDED: usize = 5;
 const LANES: usize = 5;
 
-/// What the columns of a file are.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     /// The place of the number of lanes, if there is one.

@@ -278,7 +278,6 @@ fn check_heights(all: &BTreeMap<u32, Orders>) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// The waypoints of a host with these commands.
 fn waypoints(orders: &Orders) -> Vec<Waypoint> {
     let mut commands = orders.timed.clone();
     commands.sort_by_key(|(time_ns, _)| *time_ns); // stable: at one time in the order of lines
