@@ -82,29 +82,17 @@ pub struct Checkpoints {
 /// Why a checkpoint cannot be written or read.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum CheckpointError {
     /// The system does not let us read it.
     #[error("{}: cannot be read: {reason}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        reason: String,
-    },
+    Read { path: PathBuf, reason: String },
     /// The system does not let us write it.
     #[error("cannot write the checkpoint {}: {reason}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        reason: String,
-    },
+    Write { path: PathBuf, reason: String },
     /// It is something else.
     #[error("{}: is not a checkpoint of Paceline", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// It is from another version of the program.
     #[error(
         "{}: is a checkpoint of format {found}, of {} version of the program; this one reads format {VERSION}. The run is to be \
@@ -112,38 +100,16 @@ pub enum CheckpointError {
         path.display(),
         if *found < VERSION { "an older" } else { "a newer" }
     )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// The version of the format in its opening.
-        found: u32,
-    },
+    Version { path: PathBuf, found: u32 },
     /// Its end is missing.
     #[error("{}: is cut short: {found} bytes of a checkpoint of {expected}", path.display())]
-    Truncated {
-        /// The file.
-        path: PathBuf,
-        /// Its length in bytes.
-        found: u64,
-        /// The length it should have.
-        expected: u64,
-    },
+    Truncated { path: PathBuf, found: u64, expected: u64 },
     /// It is not what was written.
     #[error("{}: is damaged: {what}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What does not fit.
-        what: &'static str,
-    },
+    Damaged { path: PathBuf, what: &'static str },
     /// It is of another model, or of the model with other parameters or other LPs.
     #[error("{}: does not belong to this model: {what}", path.display())]
-    Model {
-        /// The file.
-        path: PathBuf,
-        /// What does not fit.
-        what: String,
-    },
+    Model { path: PathBuf, what: String },
 }
 
 paceline_kernel::debug_tells!(CheckpointError);

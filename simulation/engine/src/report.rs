@@ -145,6 +145,7 @@ impl<O> Report<O> {
 /// Why a run could not start, or did not finish. `Debug` is the message, for a `main` that returns it.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RunError {
     /// The model broke a rule of the simulation.
     #[error(transparent)]
@@ -167,23 +168,14 @@ pub enum RunError {
     Memory {
         /// The budget of the whole run ([`crate::Speculation::memory_bytes`]).
         bytes: usize,
-        /// The least budget that works.
         needed: usize,
     },
     /// The LPs named as optimistic are not LPs of the model.
     #[error("{what} of optimistic LPs; allowed: a share from 0 to 1, or ranges within 0..{lps}")]
-    Optimistic {
-        /// What was named.
-        what: String,
-        /// LPs of the model.
-        lps: u32,
-    },
+    Optimistic { what: String, lps: u32 },
     /// The protocol needs lookahead and the model declares none.
     #[error("protocol {protocol} needs a lookahead above zero, and the model declares none")]
-    NoLookahead {
-        /// Which protocol.
-        protocol: &'static str,
-    },
+    NoLookahead { protocol: &'static str },
     /// The model deals its LPs to federates in a way that leaves some out, or has some that do not exist.
     #[error(transparent)]
     Partition(#[from] PartitionError),
@@ -193,33 +185,19 @@ pub enum RunError {
     Link(#[from] LinkError),
     /// More federates were asked for than there are LPs.
     #[error("{federates} federates are more than the model's {lps} LPs")]
-    TooManyFederates {
-        /// Asked for.
-        federates: u32,
-        /// LPs of the model.
-        lps: u32,
-    },
+    TooManyFederates { federates: u32, lps: u32 },
     /// The model has no LPs, or zero federates or threads were asked for.
     #[error("{what} must be at least 1")]
-    Zero {
-        /// Which number.
-        what: &'static str,
-    },
+    Zero { what: &'static str },
     /// The time step is zero or above the lookahead.
     #[error("a time step of {step} is not above zero and at most the model's lookahead of {lookahead}")]
-    Step {
-        /// The step asked for.
-        step: Time,
-        /// The model's lookahead.
-        lookahead: Time,
-    },
+    Step { step: Time, lookahead: Time },
     /// More threads were asked for than there may be.
     #[error(transparent)]
     TooManyThreads(#[from] ThreadsError),
     /// The run to be resumed has gone beyond the horizon.
     #[error("the run is at {reached} already, which is not before the horizon, {until}")]
     PastHorizon {
-        /// The horizon asked for.
         until: Time,
         /// The time of the latest event committed.
         reached: Time,
@@ -227,10 +205,7 @@ pub enum RunError {
     /// The run to be resumed is of another model or seed, or its events have another order of ties: it would
     /// come to another result.
     #[error("the checkpoint is not of this run: {what}")]
-    OtherRun {
-        /// What differs.
-        what: String,
-    },
+    OtherRun { what: String },
     /// A checkpoint could not be written; the one before it stays.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -239,10 +214,7 @@ pub enum RunError {
     Threads(String),
     /// A run cannot be tied to real time like this.
     #[error("a pace of {factor} simulated seconds a second; allowed: a finite number above 0")]
-    Pace {
-        /// Asked for.
-        factor: String,
-    },
+    Pace { factor: String },
     /// An outside federate broke a rule, or cannot take part like this.
     #[error(transparent)]
     Outside(#[from] OutsideError),

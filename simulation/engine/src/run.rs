@@ -45,31 +45,17 @@ pub enum Reached {
 /// Why an event from outside was refused.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum SendError {
     /// There is no such LP.
     #[error("an event for {lp} from outside; allowed: LPs below {lps}")]
-    UnknownLp {
-        /// The receiver.
-        lp: LpId,
-        /// LPs of the model.
-        lps: u32,
-    },
+    UnknownLp { lp: LpId, lps: u32 },
     /// What happens then is over.
     #[error("an event for {lp} at {at} from outside; allowed: {earliest} or later")]
-    TooEarly {
-        /// The receiver.
-        lp: LpId,
-        /// The simulated time that was asked for.
-        at: Time,
-        /// The earliest time at which it can still happen ([`Run::earliest`]).
-        earliest: Time,
-    },
+    TooEarly { lp: LpId, at: Time, earliest: Time },
     /// It would never happen.
     #[error("an event for {lp} from outside at the end of time")]
-    BeyondClock {
-        /// The receiver.
-        lp: LpId,
-    },
+    BeyondClock { lp: LpId },
 }
 
 paceline_kernel::debug_tells!(SendError);

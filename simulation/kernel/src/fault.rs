@@ -7,26 +7,21 @@ use crate::{LpId, Time};
 /// The rule that a send broke.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RuleErrorKind {
     /// The event was to happen before now.
     #[error("is in its past")]
     Past,
     /// The event was to happen earlier than the model's lookahead allows for a message to another LP.
     #[error("is nearer than the declared lookahead of {lookahead}")]
-    Lookahead {
-        /// What [`crate::Model::lookahead`] declares.
-        lookahead: Time,
-    },
+    Lookahead { lookahead: Time },
     /// The event was sent to another LP along a channel that [`crate::Model::channels`] does not declare, or
     /// below the channel's lookahead.
     #[error("is not covered by the channels the LP declares")]
     Channel,
     /// There is no such LP.
     #[error("goes to an LP that does not exist (there are {lps})")]
-    UnknownLp {
-        /// How many LPs there are.
-        lps: u32,
-    },
+    UnknownLp { lps: u32 },
     /// The event was to happen after the end of the clock (2^64 ticks: about 584 years, or 213 days in
     /// picoseconds).
     #[error("is beyond the end of the clock")]

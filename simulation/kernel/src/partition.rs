@@ -13,29 +13,16 @@ use crate::LpId;
 /// A partition that is not one of its model: see [`Model::partition`](crate::Model::partition).
 #[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum PartitionError {
     /// Some LPs are in no federate.
     #[error("the model's partition has no place for {lp}: it is one of {dealt} LPs, and the model has {lps}")]
-    Missing {
-        /// The first LP without a federate.
-        lp: LpId,
-        /// LPs of the partition.
-        dealt: u32,
-        /// LPs of the model.
-        lps: u32,
-    },
+    Missing { lp: LpId, dealt: u32, lps: u32 },
     /// It has LPs that the model has not.
     #[error(
         "the model's partition has a place for {lp}, which does not exist: it is one of {dealt} LPs, and the model has {lps}"
     )]
-    UnknownLp {
-        /// The first of them.
-        lp: LpId,
-        /// LPs of the partition.
-        dealt: u32,
-        /// LPs of the model.
-        lps: u32,
-    },
+    UnknownLp { lp: LpId, dealt: u32, lps: u32 },
 }
 
 crate::debug_tells!(PartitionError);

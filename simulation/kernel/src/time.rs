@@ -156,22 +156,17 @@ const CLOCK: &str = if cfg!(feature = "picoseconds") { "about 213 days" } else {
 /// Why a number of seconds is not a [`Time`].
 #[derive(Clone, Copy, PartialEq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum TimeError {
     /// It is not a number (NaN).
     #[error("a time that is not a number; allowed: zero or more seconds")]
     NotANumber,
     /// It is below zero.
     #[error("a time of {seconds} s; allowed: zero or more")]
-    Negative {
-        /// The number of seconds.
-        seconds: f64,
-    },
+    Negative { seconds: f64 },
     /// It is infinite, or after the end of the clock (2^64 ticks).
     #[error("a time of {seconds} s; allowed: less than 2^64 {unit}, {CLOCK}", unit = Time::UNIT)]
-    BeyondClock {
-        /// The number of seconds.
-        seconds: f64,
-    },
+    BeyondClock { seconds: f64 },
 }
 
 crate::debug_tells!(TimeError);

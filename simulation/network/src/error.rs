@@ -75,15 +75,13 @@ fn shown(text: &str) -> String {
 
 /// Why there is no route. The platform stays usable: a simulation can go on without that transfer.
 #[derive(Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RouteError {
     /// The platform gives no route between the two.
     #[error("there is no route from `{from}` to `{to}`: zone `{zone}` has none from `{near}` to `{far}`")]
     Missing {
-        /// Where the route starts.
         from: String,
-        /// Where it ends.
         to: String,
-        /// The zone without the route.
         zone: String,
         /// The member of that zone where the missing route starts.
         near: String,
@@ -94,12 +92,7 @@ pub enum RouteError {
     #[error(
         "the route from `{from}` to `{to}` is a loop: the way to a gateway leads back to where it came from"
     )]
-    Loop {
-        /// Where the route starts.
-        from: String,
-        /// Where it ends.
-        to: String,
-    },
+    Loop { from: String, to: String },
 }
 
 paceline_kernel::debug_tells!(RouteError);

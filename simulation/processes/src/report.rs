@@ -51,57 +51,28 @@ pub fn amdahl_bound(share: f64, threads: u32) -> f64 {
 
 /// Why a run ended before its end.
 #[derive(Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RunError {
     /// Nothing can happen any more.
     #[error("deadlock at {time}; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
-    Deadlock {
-        /// The simulated time reached.
-        time: Time,
-        /// The processes that wait.
-        stuck: Vec<Stuck>,
-    },
+    Deadlock { time: Time, stuck: Vec<Stuck> },
     /// A process panicked.
     #[error("process {process} `{name}` panicked at {time}: {message}")]
-    Panic {
-        /// The process, by its number.
-        process: ProcessId,
-        /// The name with which it was spawned.
-        name: String,
-        /// The simulated time reached.
-        time: Time,
-        /// What the panic said.
-        message: String,
-    },
+    Panic { process: ProcessId, name: String, time: Time, message: String },
     /// A process waits for a future that does not belong to the simulation.
     #[error(
         "process {process} `{name}` waits at {time} for a future of something else; a process may only await what its `Process` handle offers"
     )]
-    Strays {
-        /// The process, by its number.
-        process: ProcessId,
-        /// The name with which it was spawned.
-        name: String,
-        /// The simulated time reached.
-        time: Time,
-    },
+    Strays { process: ProcessId, name: String, time: Time },
     /// A process was to run on a host that is not there.
     #[error("process `{name}` cannot run on host {host}; there are {hosts} hosts, from 0")]
-    NoHost {
-        /// The name of the process.
-        name: String,
-        /// The number of the host that was asked for.
-        host: u32,
-        /// How many there are.
-        hosts: usize,
-    },
+    NoHost { name: String, host: u32, hosts: usize },
     /// A mailbox was to stand at a host that is not there.
     #[error("{name} cannot be at host {host}; there are {hosts} hosts, from 0")]
     NoPlace {
         /// The mailbox, as it is told to people.
         name: String,
-        /// The number of the host that was asked for.
         host: u32,
-        /// How many there are.
         hosts: usize,
     },
     /// On federates, a process acted at once on another host than its own.
@@ -109,25 +80,16 @@ pub enum RunError {
         "process {process} `{name}` on host {host} {reach} at {time}; in a run on federates only messages to mailboxes that stand at a host reach other hosts"
     )]
     ReachedOut {
-        /// The process, by its number.
         process: ProcessId,
-        /// The name with which it was spawned.
         name: String,
-        /// Where it runs.
         host: u32,
-        /// The simulated time reached.
         time: Time,
         /// What it did to the other host.
         reach: Reach,
     },
     /// There cannot be so many federates.
     #[error("{federates} federates; allowed: from 1 to the number of hosts, which is {hosts}")]
-    Federates {
-        /// The number of federates that was asked for.
-        federates: u32,
-        /// Hosts there are.
-        hosts: usize,
-    },
+    Federates { federates: u32, hosts: usize },
     /// Messages between hosts may take no time, so that federates cannot run side by side.
     #[error("a run on federates needs a network on which messages between hosts take time: at least 4 ns")]
     NoLatency,

@@ -153,31 +153,14 @@ pub struct Figure {
 
 /// Why a figure cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum FigureError {
     /// A coordinate is infinite, not a number, or beyond [`VALUE_MAX`].
     #[error("point {point} of series `{series}` is ({x}, {y}), which cannot be drawn")]
-    NoPlace {
-        /// The series' name.
-        series: String,
-        /// The point's index in it.
-        point: usize,
-        /// Its place to the right.
-        x: f64,
-        /// Its place upwards.
-        y: f64,
-    },
+    NoPlace { series: String, point: usize, x: f64, y: f64 },
     /// A coordinate of an axis with categories is not the index of one.
     #[error("point {point} of series `{series}` is at {value}, but the axis has the categories 0 to {last}")]
-    NoCategory {
-        /// The series' name.
-        series: String,
-        /// The point's index in it.
-        point: usize,
-        /// The coordinate that cannot be drawn.
-        value: f64,
-        /// The index of the last category, -1 where there is none.
-        last: i64,
-    },
+    NoCategory { series: String, point: usize, value: f64, last: i64 },
 }
 
 impl Figure {

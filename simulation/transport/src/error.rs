@@ -25,6 +25,7 @@ impl PeerError {
 /// Why a peer cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum PeerErrorKind {
     /// It has ended, or closed the connection, without announcing it.
     #[error("it is gone")]
@@ -37,12 +38,7 @@ pub enum PeerErrorKind {
     Damaged(String),
     /// It has another version.
     #[error("it is version {theirs}, this is {ours}")]
-    Version {
-        /// Its version.
-        theirs: String,
-        /// The version of this process.
-        ours: String,
-    },
+    Version { theirs: String, ours: String },
     /// The operating system refuses.
     #[error("{0}")]
     System(String),

@@ -44,32 +44,24 @@ const MAGIC: [u8; 3] = *b"PLF";
 /// Why bytes are not a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum FrameError {
     /// They do not begin like a frame.
     #[error("no frame begins with {0:02x?}")]
     Magic([u8; 3]),
     /// The frame has another version.
     #[error("a frame of version {theirs}, this is version {VERSION}")]
-    Version {
-        /// The version it has.
-        theirs: u8,
-    },
+    Version { theirs: u8 },
     /// The frame is longer than allowed.
     #[error("a payload of {length} bytes, {limit} are allowed")]
     Length {
         /// The length of the payload, as given or as found in the header.
         length: u64,
-        /// The most that are allowed.
         limit: usize,
     },
     /// A frame before this one is missing, or this frame came twice.
     #[error("frame {found} where {expected} is next")]
-    Sequence {
-        /// The expected number.
-        expected: u64,
-        /// The number that the frame has.
-        found: u64,
-    },
+    Sequence { expected: u64, found: u64 },
     /// The frame's content is not what was sent.
     #[error("the checksum does not fit")]
     Checksum,

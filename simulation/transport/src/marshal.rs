@@ -40,18 +40,14 @@ pub struct Ticket(u64);
 
 /// Why a record was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum AddError {
     /// The frame is full and must be sent first.
     #[error("the frame is full")]
     Full,
     /// No frame of this path has room for the record.
     #[error("a record of {length} bytes, a frame of this path takes {most}")]
-    TooLong {
-        /// The bytes of the record.
-        length: usize,
-        /// The most that a record may have.
-        most: usize,
-    },
+    TooLong { length: usize, most: usize },
 }
 
 /// Gathers records for one peer.

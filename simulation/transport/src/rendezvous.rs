@@ -144,21 +144,16 @@ impl Settings {
 /// Why the processes of a run did not find each other.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RendezvousError {
     /// The system does not let this process listen.
     #[error("cannot listen at {address}: {source}")]
-    Listen {
-        /// Where.
-        address: String,
-        /// The system's error.
-        source: io::Error,
-    },
+    Listen { address: String, source: io::Error },
     /// The connection to another process failed.
     #[error("{address}: {error}")]
     Connect {
         /// Its address, or the address where it was expected.
         address: String,
-        /// What happened.
         error: HandshakeError,
     },
     /// Not all processes came in time.
@@ -166,11 +161,8 @@ pub enum RendezvousError {
     Missing {
         /// The number of processes that came, including this one.
         present: u32,
-        /// The number of processes expected.
         ranks: u32,
-        /// How long was waited.
         limit: Duration,
-        /// The connections that were refused.
         refusals: Refusals,
     },
     /// A process that was watched ([`Coordinator::watch`]) ended before all had joined.
@@ -178,12 +170,7 @@ pub enum RendezvousError {
     Ended(String),
     /// A process was lost before the run began.
     #[error("process {rank}: {error}")]
-    Peer {
-        /// Its rank.
-        rank: u32,
-        /// What happened.
-        error: HandshakeError,
-    },
+    Peer { rank: u32, error: HandshakeError },
     /// The coordinator says that the run will not begin.
     #[error("the coordinator ended the run before it began: {0}")]
     Refused(String),

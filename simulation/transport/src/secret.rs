@@ -25,29 +25,17 @@ const MOST: usize = 4 << 10;
 /// Why a secret is not available.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum SecretError {
     /// The file cannot be read or created.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// Other users can open the file.
     #[error("{}: mode {mode:03o} lets others read the secret; `chmod 600` takes that away", path.display())]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
+    NotPrivate { path: PathBuf, mode: u32 },
     /// The file belongs to another user.
     #[error("{}: belongs to another user", path.display())]
-    NotOurs {
-        /// The file.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
     /// It is too short to be safe, or implausibly long.
     #[error("a secret has from {LEAST} to {MOST} bytes, not {0}")]
     Length(usize),

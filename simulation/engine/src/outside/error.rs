@@ -19,13 +19,11 @@ paceline_kernel::debug_tells!(OutsideError);
 /// What an outside federate did, or what cannot be done with one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum OutsideErrorKind {
     /// There is no federate of this number.
     #[error("there is no such federate; allowed: numbers below {federates}")]
-    NoSuchFederate {
-        /// Federates of the run.
-        federates: u32,
-    },
+    NoSuchFederate { federates: u32 },
     /// Two were named for the same federate.
     #[error("two outside federates have this number")]
     Twice,
@@ -34,78 +32,35 @@ pub enum OutsideErrorKind {
     Unsupported(&'static str),
     /// It said that it was done, but it was not.
     #[error("it says that it is done with everything before {bound}, but its next event is at {next}")]
-    NotDone {
-        /// The bound that it was given.
-        bound: Time,
-        /// The time of its next event.
-        next: Time,
-    },
+    NotDone { bound: Time, next: Time },
     /// It sent a message for a time about which it had promised silence.
     #[error("a message from {from} to {to} at {at}; allowed: {earliest} or later")]
-    TooEarly {
-        /// The sender.
-        from: LpId,
-        /// The receiver.
-        to: LpId,
-        /// The simulated time that it was sent for.
-        at: Time,
-        /// The earliest that it may send for.
-        earliest: Time,
-    },
+    TooEarly { from: LpId, to: LpId, at: Time, earliest: Time },
     /// It sent a message along a channel that the model does not declare, or earlier than declared.
     #[error("a message from {from} to {to} at {at}, which the channels that the model declares exclude")]
-    Channel {
-        /// The sender.
-        from: LpId,
-        /// The receiver.
-        to: LpId,
-        /// The simulated time that it was sent for.
-        at: Time,
-    },
+    Channel { from: LpId, to: LpId, at: Time },
     /// It sent a message to an LP that does not exist.
     #[error("a message to {to}; allowed: LPs below {lps}")]
-    UnknownLp {
-        /// The receiver.
-        to: LpId,
-        /// LPs of the model.
-        lps: u32,
-    },
+    UnknownLp { to: LpId, lps: u32 },
     /// It sent a message in the name of an LP that is not one of its own.
     #[error("a message in the name of {from}, which is not one of its LPs")]
-    ForeignSender {
-        /// The sender that the message names.
-        from: LpId,
-    },
+    ForeignSender { from: LpId },
     /// It took back a message that it has not sent, or not any more, or that is final.
     #[error("an anti-message from {from} to {to} at {at}, for a message that was never sent, or is final")]
-    NeverSent {
-        /// The sender.
-        from: LpId,
-        /// The receiver.
-        to: LpId,
-        /// The simulated time that the message was for.
-        at: Time,
-    },
+    NeverSent { from: LpId, to: LpId, at: Time },
     /// Its floor fell behind what it had said, and what was handed over since does not explain that.
     #[error("it says that its floor is {floor}; allowed: {earliest} or later")]
     FloorFell {
         /// The time before which it says that it will run nothing.
         floor: Time,
-        /// The floor that is known of it.
         earliest: Time,
     },
     /// It ran farther ahead than it was permitted.
     #[error("it says that it has run everything before {front}; allowed: nothing at or after {allowed}")]
-    BeyondPermit {
-        /// How far it says that it has come.
-        front: Time,
-        /// How far it was permitted to go.
-        allowed: Time,
-    },
+    BeyondPermit { front: Time, allowed: Time },
     /// It took in what was not handed over, or less than it had said before.
     #[error("it says that it has taken in hand-over {taken_in}; allowed: {least} to {most}")]
     NotHandedOver {
-        /// What it says.
         taken_in: u64,
         /// What it had taken in before.
         least: u64,

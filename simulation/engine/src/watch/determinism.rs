@@ -125,6 +125,7 @@ impl fmt::Display for Moment {
 /// What differs between two runs: what it is in the one, and in the other.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum Difference {
     /// The models, or two answers of one, do not have the same number of LPs.
     #[error("there are {0} LPs, then {1}")]
@@ -149,9 +150,7 @@ pub enum Difference {
         /// The way to the first field that differs; empty where the state has no fields, or `Debug` shows
         /// none.
         field: String,
-        /// The value in the first run.
         first: String,
-        /// The value in the second.
         second: String,
     },
     /// A message that was sent.
@@ -159,9 +158,7 @@ pub enum Difference {
     Message {
         /// Which of the messages it sent then, from 1.
         number: usize,
-        /// The message in the first run.
         first: String,
-        /// The message in the second.
         second: String,
     },
     /// The number of random numbers that the LP has drawn so far.

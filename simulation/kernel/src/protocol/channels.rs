@@ -13,29 +13,14 @@ use crate::{Channels, LpId, Model, Partition, Time, ask};
 /// A channel that an LP cannot have.
 #[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum LinkError {
     /// Its lookahead is below the model's.
     #[error("the channel from {from} to {to} declares a lookahead of {lookahead}, below the model's {least}")]
-    Lookahead {
-        /// The sender.
-        from: LpId,
-        /// The receiver.
-        to: LpId,
-        /// What the channel declares.
-        lookahead: Time,
-        /// What the model declares.
-        least: Time,
-    },
+    Lookahead { from: LpId, to: LpId, lookahead: Time, least: Time },
     /// It leads nowhere.
     #[error("the channel from {from} to {to} goes to an LP that does not exist (there are {lps})")]
-    UnknownLp {
-        /// The sender.
-        from: LpId,
-        /// The receiver, as declared.
-        to: LpId,
-        /// How many LPs there are.
-        lps: u32,
-    },
+    UnknownLp { from: LpId, to: LpId, lps: u32 },
 }
 
 crate::debug_tells!(LinkError);

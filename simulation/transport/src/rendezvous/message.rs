@@ -43,10 +43,7 @@ pub(super) enum Message {
     /// From the coordinator: whether all of the group could open it, and so use it.
     Agreed(bool),
     /// Between two processes of a run, in both directions: the sender's identity.
-    Peer {
-        run: Run,
-        rank: u32,
-    },
+    Peer { run: Run, rank: u32 },
     /// To the coordinator: it has links to all others.
     Ready,
     /// From the coordinator: all processes are ready.

@@ -8,50 +8,29 @@ use thiserror::Error;
 /// Why links through shared memory are not available.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum SharedMemoryError {
     /// The operating system does not make a file in memory.
     #[error("a file in memory: {source}")]
-    Create {
-        /// The system's error.
-        source: io::Error,
-    },
+    Create { source: io::Error },
     /// The operating system refuses.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// The group is invalid.
     #[error("{0}")]
     Group(String),
     /// Other users can open the file, or it is not a regular file.
     #[error("{}: not a file that only this user can open", path.display())]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-    },
+    NotPrivate { path: PathBuf },
     /// The file could be truncated, which would end every process that maps it.
     #[error("{}: its size is not sealed", path.display())]
-    NotSealed {
-        /// The file.
-        path: PathBuf,
-    },
+    NotSealed { path: PathBuf },
     /// The file belongs to another group, or another version wrote it.
     #[error("{}: made by another version of this program, or for another group of processes", path.display())]
-    Differs {
-        /// The file.
-        path: PathBuf,
-    },
+    Differs { path: PathBuf },
     /// There is or was already a process with this rank.
     #[error("{}: there is already a process {rank}", path.display())]
-    Taken {
-        /// The file.
-        path: PathBuf,
-        /// The rank.
-        rank: u32,
-    },
+    Taken { path: PathBuf, rank: u32 },
 }
 
 /// The processes that share a file, and the size of its rings. All of them must use the same values.

@@ -76,6 +76,7 @@ impl fmt::Display for Security {
 /// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum HandshakeError {
     /// The connection broke, or could not be made.
     #[error("{0}")]
@@ -91,20 +92,10 @@ pub enum HandshakeError {
     Stranger,
     /// The versions differ.
     #[error("the other side is version {theirs}, this is {ours}")]
-    Version {
-        /// Its version.
-        theirs: String,
-        /// The version of this process.
-        ours: String,
-    },
+    Version { theirs: String, ours: String },
     /// One wants TLS and the other does not.
     #[error("the other side wants {theirs}, this one {ours}")]
-    Security {
-        /// What it wants.
-        theirs: Security,
-        /// What this process wants.
-        ours: Security,
-    },
+    Security { theirs: Security, ours: Security },
     /// Plain TCP was requested between hosts.
     #[error("plain TCP is for loopback only, and {0} is not: use TLS")]
     NotLoopback(SocketAddr),

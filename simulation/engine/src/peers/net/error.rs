@@ -19,6 +19,7 @@ paceline_kernel::debug_tells!(PeersError);
 /// What ended a run of several processes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum PeersErrorKind {
     /// It cannot be reached any more.
     #[error("is lost: {0}")]
@@ -36,12 +37,10 @@ pub enum PeersErrorKind {
     /// It was started with other settings.
     #[error("has another {what}: {theirs}, here {ours}")]
     Differs {
-        /// What differs.
         what: String,
         /// The setting of the process that [`PeersError::rank`] names, as text; "none" where it has no such
         /// one.
         theirs: String,
-        /// The setting of this process.
         ours: String,
     },
     /// A run of several processes cannot do this.
@@ -49,12 +48,7 @@ pub enum PeersErrorKind {
     Unsupported(&'static str),
     /// It would have no federate.
     #[error("would have nothing to run: the run has {federates} federates for {ranks} processes")]
-    Idle {
-        /// Federates of the run.
-        federates: u32,
-        /// Processes of the run.
-        ranks: u32,
-    },
+    Idle { federates: u32, ranks: u32 },
 }
 
 impl PeersError {

@@ -29,6 +29,7 @@ crate::debug_tells!(EventError);
 /// What can end a run before its time because of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum EventErrorKind {
     /// A send broke a rule.
     #[error(transparent)]
@@ -45,14 +46,7 @@ pub enum EventErrorKind {
     /// Taking an event back does not bring back the state before it, or handling it again gives something
     /// else.
     #[error("{what}; the first difference:\n  before: {before}\n  after:  {after}")]
-    Irreversible {
-        /// What was compared.
-        what: &'static str,
-        /// The first line that differs as it was.
-        before: String,
-        /// The same line as it came out.
-        after: String,
-    },
+    Irreversible { what: &'static str, before: String, after: String },
 }
 
 impl EventErrorKind {
