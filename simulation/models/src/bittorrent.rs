@@ -104,19 +104,12 @@ pub struct Observed {
 
 /// What a peer did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Action {
     /// It completed a piece.
-    Completed {
-        /// The number of the piece.
-        piece: u32,
-    },
+    Completed { piece: u32 },
     /// It began to send blocks.
-    Sent {
-        /// Of which piece.
-        piece: u32,
-        /// To which peer.
-        to: u32,
-    },
+    Sent { piece: u32, to: u32 },
 }
 
 /// What all peers together have done. It grows while the simulation runs; the totals do not depend on the

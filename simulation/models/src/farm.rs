@@ -89,24 +89,14 @@ paceline_kernel::debug_tells!(FarmError);
 
 /// The messages between the workers and the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Message {
     /// A worker is idle.
-    Ready {
-        /// The number of the worker.
-        worker: u32,
-    },
+    Ready { worker: u32 },
     /// A worker has done a task, and is idle.
-    Done {
-        /// The number of the worker.
-        worker: u32,
-        /// The number of the task.
-        task: u32,
-    },
+    Done { worker: u32, task: u32 },
     /// A task to do.
-    Task {
-        /// The number of the task.
-        task: u32,
-    },
+    Task { task: u32 },
 }
 
 /// What has been done. It grows while the simulation runs; the totals do not depend on the order in which

@@ -45,8 +45,10 @@ pub const ANY: u32 = Mailbox::ANY;
 /// Sender, receiver and tag of a message; of a receive, [`ANY`] where it leaves them open.
 pub type Ends = (u32, u32, u32);
 
-/// What a rank does. Of requests that fit, [`Action::Wait`] and [`Action::Test`] take the oldest.
+/// What a rank does. Of requests that fit, [`Action::Wait`] and [`Action::Test`] take the oldest. After a
+/// reduction each rank computes `flops`.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Action {
     /// Computes so many flops.
     Compute(f64),
@@ -79,80 +81,33 @@ pub enum Action {
     /// Waits for all ranks.
     Barrier,
     /// `root` sends this number of bytes to all others.
-    Broadcast {
-        /// Size of the message to each other rank.
-        bytes: f64,
-        /// The rank that sends.
-        root: u32,
-    },
+    Broadcast { bytes: f64, root: u32 },
     /// All others send this number of bytes to `root`; then each rank computes.
-    Reduce {
-        /// Bytes of each rank.
-        bytes: f64,
-        /// Flops after that.
-        flops: f64,
-        /// The rank that gets the result.
-        root: u32,
-    },
+    Reduce { bytes: f64, flops: f64, root: u32 },
     /// A reduction whose result all ranks get.
-    ReduceAll {
-        /// Bytes of each rank.
-        bytes: f64,
-        /// Flops after that.
-        flops: f64,
-    },
+    ReduceAll { bytes: f64, flops: f64 },
     /// A reduction of whose result each rank gets a part.
     ReduceScatter {
         /// Elements of each rank's part.
         counts: Arc<[f64]>,
         /// Bytes of an element.
         element: f64,
-        /// Flops after that.
         flops: f64,
     },
     /// A reduction over all ranks up to each.
-    Scan {
-        /// Bytes of each rank.
-        bytes: f64,
-        /// Flops after that.
-        flops: f64,
-    },
+    Scan { bytes: f64, flops: f64 },
     /// Every rank sends this number of bytes to every other.
-    Exchange {
-        /// Bytes from each rank to each other.
-        bytes: f64,
-    },
-    /// Every rank sends something to every other.
-    ExchangeEach {
-        /// Bytes to each rank.
-        bytes: Arc<[f64]>,
-    },
-    /// All others send to `root`.
-    Gather {
-        /// Bytes that this rank sends.
-        bytes: f64,
-        /// The rank that gets them.
-        root: u32,
-    },
-    /// Every rank sends the same to all others.
-    GatherAll {
-        /// Bytes that this rank sends to each.
-        bytes: f64,
-    },
+    Exchange { bytes: f64 },
+    /// Every rank sends to each rank what `bytes` says.
+    ExchangeEach { bytes: Arc<[f64]> },
+    /// All others send to `root`; `bytes` are those of this rank.
+    Gather { bytes: f64, root: u32 },
+    /// Every rank sends this number of bytes to each other.
+    GatherAll { bytes: f64 },
     /// `root` sends this number of bytes to each other rank.
-    Scatter {
-        /// Bytes to each rank.
-        bytes: f64,
-        /// The rank that sends.
-        root: u32,
-    },
-    /// `root` sends something to each other rank.
-    ScatterEach {
-        /// Bytes to each rank.
-        bytes: Arc<[f64]>,
-        /// The rank that sends.
-        root: u32,
-    },
+    Scatter { bytes: f64, root: u32 },
+    /// `root` sends to each rank what `bytes` says.
+    ScatterEach { bytes: Arc<[f64]>, root: u32 },
 }
 
 /// A message between two ranks.

@@ -12,20 +12,13 @@ use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Und
 
 /// How the destination of a message is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Destination {
     /// With probability `remote` an LP drawn uniformly from all, else the LP that sends it.
-    Any {
-        /// The probability.
-        remote: f64,
-    },
+    Any { remote: f64 },
     /// With probability `locality` an LP of the sender's group, else one of another group; uniform in both
-    /// cases.
-    Group {
-        /// The number of groups; each is an equally long run of LPs.
-        groups: u32,
-        /// The probability.
-        locality: f64,
-    },
+    /// cases. There are `groups` groups, equally long runs of LPs.
+    Group { groups: u32, locality: f64 },
 }
 
 /// The PHOLD model and its parameters.

@@ -33,6 +33,7 @@ const UNIT: usize = 1_448;
 
 /// A fault of the network or of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Fault {
     /// The connection of two processes breaks: frames in transit are lost, and each process finds the other
     /// gone.
@@ -44,14 +45,7 @@ pub enum Fault {
     Stop(u32, Duration),
     /// One bit of the next frame between two processes is flipped: the bit with this number, counted from the
     /// beginning of the frame's header and wrapping around, or a random one.
-    Corrupt {
-        /// The sender.
-        from: u32,
-        /// The receiver.
-        to: u32,
-        /// The number of the bit.
-        bit: Option<u64>,
-    },
+    Corrupt { from: u32, to: u32, bit: Option<u64> },
 }
 
 /// One process of a run whose processes are all in this one. Dropping it ends that process.

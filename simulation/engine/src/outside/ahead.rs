@@ -53,17 +53,11 @@ pub struct HandOver<E> {
 
 /// What an outside federate that runs ahead may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Permit {
     /// It may run what is before `until`, and before GVT plus `ahead` or GVT plus the lookahead. About
     /// `width` at a time has been worth it.
-    Run {
-        /// The end of the stretch.
-        until: Time,
-        /// How far ahead of GVT.
-        ahead: Time,
-        /// How much farther at a time.
-        width: Time,
-    },
+    Run { until: Time, ahead: Time, width: Time },
     /// The stretch is about to end: it takes back all that it has done at or after GVT, cancels what that has
     /// sent, and runs nothing any more.
     Retreat,

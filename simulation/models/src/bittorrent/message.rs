@@ -16,6 +16,7 @@ pub struct Message {
 
 /// The content of a message (BEP 3). All messages are between peers, except those that name the tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Content {
     /// To the tracker: asks for other peers.
     Query,
@@ -36,19 +37,13 @@ pub enum Content {
     /// The sender answers requests from now on.
     Unchoke,
     /// The sender has one more piece.
-    Have {
-        /// The number of the piece.
-        piece: u32,
-    },
+    Have { piece: u32 },
     /// A request for blocks.
     Request(Blocks),
     /// The content of the blocks that were requested.
     Piece(Blocks),
     /// The sender needs no blocks of this piece any more.
-    Cancel {
-        /// The number of the piece.
-        piece: u32,
-    },
+    Cancel { piece: u32 },
     /// The connection is closed, as TCP tells the other side.
     Close,
 }

@@ -20,12 +20,11 @@ pub struct Frame {
 
 /// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Body {
     /// Requests a route from `origin` to `target`.
     Request {
-        /// The host that requests the route.
         origin: u32,
-        /// The host at the other end.
         target: u32,
         /// The number of this request among those of the origin.
         number: u32,
@@ -34,7 +33,6 @@ pub enum Body {
     },
     /// Replies that there is a route from `origin` to its target.
     Reply {
-        /// The host that requested the route.
         origin: u32,
         /// The number of the request among those of the origin.
         number: u32,
@@ -47,29 +45,16 @@ pub enum Body {
 
 /// A message of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum CsmaEvent {
     /// To a region: a host is in it, at this place.
-    Enter {
-        /// The host.
-        host: u32,
-        /// Its place.
-        at: Point,
-    },
+    Enter { host: u32, at: Point },
     /// To a region: a host has left it.
-    Leave {
-        /// The host.
-        host: u32,
-    },
+    Leave { host: u32 },
     /// To a region: a frame begins.
-    Sent {
-        /// The frame.
-        frame: Frame,
-        /// The sender's place.
-        from: Point,
-    },
+    Sent { frame: Frame, from: Point },
     /// To a host: a frame that it detects begins.
     Signal {
-        /// The frame.
         frame: Frame,
         /// Its power at the receiver, in hundredths of dBm.
         power: i32,
@@ -77,10 +62,7 @@ pub enum CsmaEvent {
     /// To a host, from itself: the frame being received ends.
     Received,
     /// From itself: the backoff is over, unless it has been replaced by a newer one.
-    Attempt {
-        /// The number of the backoff.
-        backoff: u32,
-    },
+    Attempt { backoff: u32 },
     /// From itself: the frame being sent has ended.
     SendingEnds,
     /// From itself: it is time to acknowledge a frame.
@@ -89,10 +71,7 @@ pub enum CsmaEvent {
         receiver: u32,
     },
     /// From itself: the time limit for the acknowledgement of this transmission is over.
-    AckTimeout {
-        /// The number of the transmission.
-        transmission: u32,
-    },
+    AckTimeout { transmission: u32 },
     /// From itself: time to move.
     Move,
     /// From itself: time to request a route.

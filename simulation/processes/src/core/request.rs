@@ -132,6 +132,7 @@ pub enum ObjectKind {
 /// negative. An activity has a number that its process gives it, and that no other activity held by that
 /// process has.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Request<P> {
     /// To resume in the next round of the same instant.
     Yield,
@@ -143,59 +144,32 @@ pub enum Request<P> {
     Compute(f64),
     /// To send, and to wait until the message has arrived.
     Send {
-        /// The mailbox that receives it.
         to: Mailbox,
-        /// The content, which the receiver gets.
         payload: P,
-        /// Size on the network.
         bytes: f64,
         /// The longest wait for a receiver and for the arrival together.
         limit: Option<Time>,
     },
     /// To wait for a message.
     Receive {
-        /// The mailbox that it is taken from.
         from: Mailbox,
         /// The longest wait until the message is there.
         limit: Option<Time>,
     },
     /// To send without ever hearing of it again.
-    Detach {
-        /// The mailbox that receives it.
-        to: Mailbox,
-        /// The content, which the receiver gets.
-        payload: P,
-        /// Size on the network.
-        bytes: f64,
-    },
+    Detach { to: Mailbox, payload: P, bytes: f64 },
     /// To begin to send.
-    StartSend {
-        /// The number of the activity.
-        activity: u32,
-        /// The mailbox that receives it.
-        to: Mailbox,
-        /// The content, which the receiver gets.
-        payload: P,
-        /// Size on the network.
-        bytes: f64,
-    },
+    StartSend { activity: u32, to: Mailbox, payload: P, bytes: f64 },
     /// To begin to receive.
-    StartReceive {
-        /// The number of the activity.
-        activity: u32,
-        /// The mailbox that the message is taken from.
-        from: Mailbox,
-    },
+    StartReceive { activity: u32, from: Mailbox },
     /// To begin to compute.
     StartCompute {
-        /// The number of the activity.
         activity: u32,
         /// The work (finite, not negative), done at the speed of a core of its host.
         flops: f64,
     },
     /// To wait for an activity that it began itself.
     Await {
-        /// The number of the activity.
         activity: u32,
         /// The longest wait; the activity itself proceeds after it.
         limit: Option<Time>,
@@ -223,12 +197,7 @@ pub enum Request<P> {
         name: Arc<str>,
     },
     /// To wait until another process has ended.
-    Join {
-        /// The process that is to end.
-        process: ProcessId,
-        /// The longest wait.
-        limit: Option<Time>,
-    },
+    Join { process: ProcessId, limit: Option<Time> },
     /// To end another process, or itself.
     Kill(ProcessId),
     /// To stop another process, or itself, until it is resumed.
@@ -242,7 +211,6 @@ pub enum Request<P> {
     RestartWithHost,
     /// To take a permit of a semaphore, or to lock a mutex.
     Acquire {
-        /// The semaphore or mutex.
         object: ObjectId,
         /// The longest wait; zero does not wait at all.
         limit: Option<Time>,
@@ -251,7 +219,6 @@ pub enum Request<P> {
     Release(ObjectId),
     /// To unlock a mutex, to wait for a notification, and to lock it again.
     ConditionWait {
-        /// The condition variable that is to be notified.
         condition: ObjectId,
         /// The mutex, which this process has locked.
         mutex: ObjectId,
@@ -260,7 +227,6 @@ pub enum Request<P> {
     },
     /// To wake one of the processes that wait for a notification, or all.
     Notify {
-        /// The condition variable that they wait for.
         condition: ObjectId,
         /// Whether all of them, and not the one that has waited longest.
         all: bool,
@@ -271,7 +237,6 @@ pub enum Request<P> {
     Put(ObjectId, P),
     /// To take something out of a message queue.
     Get {
-        /// The message queue.
         queue: ObjectId,
         /// The longest wait for something to be put in.
         limit: Option<Time>,

@@ -14,17 +14,12 @@ pub enum SizeLimit {
 
 /// How long a record waits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum TimeLimit {
     /// For a time derived from the rate of records, up to a limit.
-    Adaptive {
-        /// The limit.
-        most_ns: u64,
-    },
+    Adaptive { most_ns: u64 },
     /// For a fixed time.
-    Fixed {
-        /// The time.
-        ns: u64,
-    },
+    Fixed { ns: u64 },
 }
 
 impl Default for TimeLimit {
