@@ -157,7 +157,6 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
     Ok(Ran { results: results.map_err(CommandError::Results)?, report })
 }
 
-/// A world that is run as the settings say.
 fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
     world: Simulation<P, N>,
     settings: &ProcessSettings,

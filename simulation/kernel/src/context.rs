@@ -104,7 +104,6 @@ impl<'a, M: Model> Context<'a, M> {
         self.tape = Some(tape);
     }
 
-    /// How much has been kept.
     pub(crate) fn kept(&self) -> usize {
         self.tape.as_ref().map_or(0, |tape| tape.len())
     }
@@ -143,7 +142,6 @@ impl<'a, M: Model> Context<'a, M> {
         Kept::of(event, mark.core, self.rules, words)
     }
 
-    /// The words kept since `mark`.
     pub(crate) fn words_since(&self, mark: &Mark) -> Vec<u64> {
         self.tape.as_ref().map_or_else(Vec::new, |tape| tape[mark.tape..].to_vec())
     }
@@ -169,7 +167,6 @@ impl<'a, M: Model> Context<'a, M> {
         self.alarm
     }
 
-    /// Whether a send broke a rule.
     pub(crate) fn has_fault(&self) -> bool {
         self.fault.is_some()
     }

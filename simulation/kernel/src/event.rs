@@ -127,7 +127,6 @@ impl Key {
         Self { time, order: 0, tie_low: 0 }
     }
 
-    /// Of an event of depth `depth` with the given tie.
     #[inline(always)]
     pub(crate) const fn new(time: Time, depth: u16, tie: Tie) -> Self {
         Self { time, order: (depth as u64) << HIGH_BITS | tie.0, tie_low: tie.1 }
@@ -174,7 +173,6 @@ impl<E: std::fmt::Debug> Event<E> {
 }
 
 impl<E> Event<E> {
-    /// An event of depth `depth` with the given tie.
     #[inline(always)]
     pub(crate) const fn new(time: Time, depth: u16, tie: Tie, to: LpId, payload: E) -> Self {
         let Key { time, order, tie_low } = Key::new(time, depth, tie);

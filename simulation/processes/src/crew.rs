@@ -101,7 +101,6 @@ impl Signal {
 /// A task, and its answer.
 pub(crate) type Turning<P> = (Task, Option<Answer<P>>);
 
-/// Some tasks of a round, and what came of them.
 struct Chunk<P> {
     now: Time,
     tasks: Vec<Turning<P>>,

@@ -151,7 +151,6 @@ impl<P: Send + 'static> Turns<P> {
         self.ends.extend(other.ends.drain(..).map(|(turn, end)| (turn, before + end)));
     }
 
-    /// The results of all turns.
     pub(crate) fn parts(&mut self) -> Parts<'_, P> {
         let desk = self.desk.as_mut().expect("no code runs now");
         Parts { requests: &mut desk.requests, spawned: &mut desk.spawned, ends: &mut self.ends }

@@ -35,7 +35,6 @@ impl Replicas for OfProcesses<'_> {
     }
 }
 
-/// A run of processes as one of several of this program.
 #[derive(Debug)]
 struct OneOf {
     program: Program,

@@ -92,7 +92,6 @@ impl Way {
     }
 }
 
-/// What a leg came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stretch {
     pub(crate) events: u64,
@@ -128,7 +127,6 @@ impl Tried {
 struct Trial {
     ways: Vec<usize>,
     tried: usize,
-    /// Whether they are tried for the second time.
     again: bool,
 }
 

@@ -78,7 +78,6 @@ struct Shares {
 
 /// A move to be judged.
 struct Trial {
-    /// Where LPs were before.
     before: Partition,
     /// Events a second then.
     rate: f64,

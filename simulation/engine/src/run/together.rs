@@ -22,7 +22,6 @@ pub(crate) fn protocol<M: Model>(simulation: &Simulation<M>) -> Protocol {
     }
 }
 
-/// The results of a process, or of all.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Results {
     pub(super) digest: Digest,

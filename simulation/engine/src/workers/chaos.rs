@@ -5,7 +5,6 @@
 
 use paceline_kernel::Rng;
 
-/// The chaos of one worker.
 #[derive(Debug)]
 pub(crate) struct Chaos(Rng);
 

@@ -78,7 +78,6 @@ impl<'a, B: Board<'a>> Drop for Leave<'_, 'a, B> {
     }
 }
 
-/// The worker threads of a run, once there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     #[cfg(not(paceline_shuttle))]

@@ -38,15 +38,12 @@ pub struct Sample {
     messages: u64,
 }
 
-/// What an LP has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LpSample {
     lp: LpId,
     /// Messages sent since the run began.
     sent: u64,
-    /// Messages pending to it.
     pending: u64,
-    /// What was timed of it.
     cost: Cost,
 }
 

@@ -12,7 +12,6 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// A graph of `nodes` nodes with these edges.
     pub(super) fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32, u64)> + Clone) -> Self {
         let mut first = vec![0; nodes + 1];
         let real = edges.filter(|(one, other, _)| one != other);
@@ -34,7 +33,6 @@ impl Graph {
         Self { first, neighbours }
     }
 
-    /// The number of nodes.
     pub(super) fn nodes(&self) -> usize {
         self.first.len() - 1
     }
@@ -74,7 +72,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// For `places` places.
     pub(super) fn new(places: usize) -> Self {
         Self { messages: vec![0; places], places: Vec::new() }
     }

@@ -59,7 +59,6 @@ pub(super) struct Meter {
     /// Turns from one that is timed to the next, and until the next.
     every: u64,
     left: u64,
-    /// Turns timed.
     turns: u64,
     /// By local number.
     costs: Vec<Cost>,

@@ -17,7 +17,6 @@ const OPTIMISTIC_ROUNDS: u32 = 3;
 /// A peer that is interested in our pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// The number of the peer.
     pub(super) peer: u32,
     /// Its recent average of bytes sent to us per round.
     pub(super) rate: u64,

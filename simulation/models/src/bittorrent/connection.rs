@@ -57,7 +57,6 @@ impl Connection {
         !self.remote.is_empty()
     }
 
-    /// Whether the other side has a piece.
     pub(super) fn has(&self, piece: u32) -> bool {
         self.remote.get(piece as usize) == Some(&true)
     }
@@ -67,7 +66,6 @@ impl Connection {
         !self.peer_choking && self.wanted > 0 && self.download.is_none()
     }
 
-    /// Counts bytes received.
     pub(super) fn receive(&mut self, bytes: u64) {
         self.received += bytes;
     }

@@ -22,7 +22,6 @@ use crate::inbox::Inbox;
 /// The number of messages that a peer receives at a time.
 const OPEN_RECEIVES: usize = 16;
 
-/// The state of a running peer.
 struct Peer {
     cx: Process<Message>,
     shared: Arc<Shared>,
@@ -82,7 +81,6 @@ impl Peer {
         informed.for_each(|(other, _)| self.send(*other, content.clone()));
     }
 
-    /// Handles a message.
     fn handle(&mut self, from: u32, content: Content) {
         match content {
             Content::Peers(peers) => return peers.iter().for_each(|other| self.connect(*other)),
@@ -218,7 +216,6 @@ impl Peer {
         }
     }
 
-    /// Handles blocks that have arrived.
     fn receive(&mut self, from: u32, blocks: Blocks) {
         let Some(connection) = self.connections.get_mut(&from) else { return };
         let Blocks { piece, count, .. } = blocks;

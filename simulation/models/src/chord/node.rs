@@ -80,7 +80,6 @@ impl Node {
         self.fingers[finger as usize] = peer;
     }
 
-    /// `peer` is the first successor from now on.
     pub(super) fn set_successor(&mut self, peer: u32) {
         if peer != self.successor() {
             self.successors.rotate_right(1);

@@ -37,7 +37,6 @@ struct Question {
     asked: Time,
 }
 
-/// The state of a running peer.
 struct Peer {
     cx: Process<Message>,
     shared: Arc<Shared>,
@@ -158,7 +157,6 @@ impl Peer {
         }
     }
 
-    /// Handles a message.
     fn serve(&mut self, message: Message) {
         let mut chain = u64::from(self.asked);
         for _ in 0..self.shared.chord.work_ns {

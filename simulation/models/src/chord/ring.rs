@@ -10,7 +10,6 @@ use paceline_kernel::Rng;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     mask: u64,
-    /// The place of each peer.
     places: Vec<u64>,
     /// The peers, sorted by place.
     order: Vec<u32>,

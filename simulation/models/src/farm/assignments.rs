@@ -52,7 +52,6 @@ impl Assignments {
         self.left == 0
     }
 
-    /// The earliest time limit.
     pub(super) fn next_limit(&self) -> Time {
         self.limits.first().map_or(Time::MAX, |(limit, _)| *limit)
     }

@@ -16,7 +16,6 @@ use crate::inbox::Inbox;
 /// The most messages that the master receives at a time.
 const MOST_OPEN_RECEIVES: usize = 256;
 
-/// The process of the master.
 pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
     let (farm, outcome) = (&shared.farm, &shared.outcome);
     let mut assignments = Assignments::new(farm.tasks, farm.workers);

@@ -32,7 +32,6 @@ pub(crate) enum Signal {
     Second,
 }
 
-/// A directed road.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Road {
     pub from: u32,

@@ -47,7 +47,6 @@ impl Format {
     pub const ALL: [(&'static str, Self); 2] = [("setdest", Self::Setdest), ("bonnmotion", Self::BonnMotion)];
 }
 
-/// A mistake in a file: where, what, and what is allowed instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flaw {
     at: Range<usize>,

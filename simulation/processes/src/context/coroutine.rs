@@ -34,7 +34,6 @@ type Stack = corosensei::stack::DefaultStack;
 type Coroutine = corosensei::Coroutine<Word, Said, (), Stack>;
 type Yielder = corosensei::Yielder<Word, Said>;
 
-/// A command to a coroutine.
 enum Word {
     /// To poll the code of a process.
     Poll(Body),

@@ -33,7 +33,6 @@ pub(super) trait Acts {
 
     fn agenda(&mut self) -> &mut Agenda;
 
-    /// Something comes at `now`.
     fn take_in(&mut self, item: Item<Self::Payload>, now: Time);
 
     /// All that is due at this instant is there. Returns the time at which something is due next, if the

@@ -18,7 +18,6 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// The place of this process, if it can tell.
     pub(super) fn here() -> Option<Self> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
         let numbers = fs::metadata("/proc/self/ns/pid").ok()?.ino();

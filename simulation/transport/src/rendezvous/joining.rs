@@ -36,7 +36,6 @@ struct Joining<'a> {
     by: Instant,
 }
 
-/// The place of a process in its run.
 struct Place {
     run: Run,
     rank: u32,

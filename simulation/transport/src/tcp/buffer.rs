@@ -100,7 +100,6 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// An empty buffer for frames of up to `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         let buffer = vec![0; CAPACITY].into();
         Self { buffer, start: 0, end: 0, limit, sequence: 0, notices: 0, uncounted: 0, bytes: 0, left: false }

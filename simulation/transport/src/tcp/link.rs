@@ -87,7 +87,6 @@ impl Link {
         }
     }
 
-    /// Sets the most bytes of a frame received from now on.
     pub(super) fn set_limit(&self, limit: usize) {
         lock(&self.incoming).set_limit(limit);
     }

@@ -31,7 +31,6 @@ pub(super) struct Lately {
     pub(super) id: u32,
     /// Events since the last look.
     pub(super) events: u64,
-    /// What was timed of them.
     pub(super) cost: Cost,
 }
 

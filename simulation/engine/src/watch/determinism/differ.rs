@@ -26,7 +26,6 @@ const NO_MORE: &str = "nothing more";
 
 type Outboxes<M> = (Outbox<<M as Model>::Event>, Outbox<<M as Model>::Event>);
 
-/// Two runs side by side.
 pub(super) struct Twin<'a, M: Model> {
     pub(super) models: (&'a M, &'a M),
     pub(super) partition: &'a Partition,

@@ -176,7 +176,6 @@ impl Order {
         self.rest(events).nth(self.running.get())
     }
 
-    /// Moves on by `count` events.
     #[inline(always)]
     pub(super) fn skip(&mut self, count: usize) {
         self.at += count;

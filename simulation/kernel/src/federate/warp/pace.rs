@@ -23,7 +23,6 @@ const NEARLY: u64 = 8;
 /// Events after which the distance of copies is looked at again.
 const EPOCH: u64 = 1024;
 
-/// The pace of one federate.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     lookahead: Time,

@@ -87,7 +87,6 @@ impl EventError {
     }
 }
 
-/// An LP that is stuck.
 #[derive(Debug)]
 pub(super) struct Stuck<E> {
     trouble: Box<EventError>,

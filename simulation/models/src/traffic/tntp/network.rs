@@ -25,7 +25,6 @@ const LANE_CAPACITY: f64 = 1800.0;
 /// More nodes than any city has.
 const MAX_NODES: u32 = 2_000_000;
 const MAX_LANES: u32 = 10_000;
-/// Metadata that a network may have.
 const KNOWN: [&str; 8] = [
     "NUMBER OF ZONES",
     "NUMBER OF NODES",

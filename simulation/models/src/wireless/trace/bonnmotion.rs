@@ -38,7 +38,6 @@ impl Width {
     }
 }
 
-/// What is known of the file so far.
 struct Reader {
     width: Width,
     hosts: Vec<Vec<Waypoint>>,
