@@ -129,6 +129,18 @@ impl Section {
         Ok(self.optional(key)?.unwrap_or(default))
     }
 
+    /// The same, refused where the value does not fit; `allowed` says which values do.
+    pub fn or_where<T: Value + fmt::Display + Copy>(
+        &mut self,
+        key: &str,
+        default: T,
+        fits: impl FnOnce(T) -> bool,
+        allowed: impl Into<String>,
+    ) -> Result<T, ScenarioError> {
+        let value = self.or(key, default)?;
+        if fits(value) { Ok(value) } else { Err(self.refuse(key, format!("`{key}` is {value}"), allowed)) }
+    }
+
     /// The choice among `choices` that the string at `key` names. If the key is missing: `default`, or an
     /// error without a default.
     pub fn choice<T: Copy + PartialEq>(

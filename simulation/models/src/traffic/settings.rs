@@ -251,27 +251,15 @@ fn lanes(section: &mut Section) -> Result<Option<u32>, ScenarioError> {
 }
 
 fn duration(section: &mut Section, key: &str, default: Time, most: Time) -> Result<Time, ScenarioError> {
-    let value = section.or(key, default)?;
-    if value > most {
-        return Err(section.refuse(key, format!("`{key}` is {value}"), format!("at most {most}")));
-    }
-    Ok(value)
+    section.or_where(key, default, |value| value <= most, format!("at most {most}"))
 }
 
 /// A number that is not negative.
 fn amount(section: &mut Section, key: &str, default: f64) -> Result<f64, ScenarioError> {
-    let value = section.or(key, default)?;
-    if value < 0.0 {
-        return Err(section.refuse(key, format!("`{key}` is {value}"), "a number, zero or above"));
-    }
-    Ok(value)
+    section.or_where(key, default, |value| value >= 0.0, "a number, zero or above")
 }
 
 /// A number above zero.
 fn positive(section: &mut Section, key: &str, default: f64) -> Result<f64, ScenarioError> {
-    let value = section.or(key, default)?;
-    if value <= 0.0 {
-        return Err(section.refuse(key, format!("`{key}` is {value}"), "a number above zero"));
-    }
-    Ok(value)
+    section.or_where(key, default, |value| value > 0.0, "a number above zero")
 }

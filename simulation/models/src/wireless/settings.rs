@@ -125,15 +125,8 @@ pub(crate) fn at_least_one(
     default: u32,
     most: u32,
 ) -> Result<u32, ScenarioError> {
-    let value = section.or(key, default)?;
-    if !(1..=most).contains(&value) {
-        return Err(section.refuse(
-            key,
-            format!("`{key}` is {value}"),
-            format!("a whole number from 1 to {most}"),
-        ));
-    }
-    Ok(value)
+    let allowed = format!("a whole number from 1 to {most}");
+    section.or_where(key, default, |value| (1..=most).contains(&value), allowed)
 }
 
 pub(crate) fn above_zero(
@@ -142,13 +135,6 @@ pub(crate) fn above_zero(
     default: f64,
     most: f64,
 ) -> Result<f64, ScenarioError> {
-    let value = section.or(key, default)?;
-    if !(value > 0.0 && value <= most) {
-        return Err(section.refuse(
-            key,
-            format!("`{key}` is {value}"),
-            format!("a number above 0 and up to {most}"),
-        ));
-    }
-    Ok(value)
+    let allowed = format!("a number above 0 and up to {most}");
+    section.or_where(key, default, |value| value > 0.0 && value <= most, allowed)
 }

@@ -67,12 +67,8 @@ fn read_access(section: &mut Section) -> Result<Access, ScenarioError> {
 
 fn read_radio(section: &mut Section, seed: u64) -> Result<Radio, ScenarioError> {
     let mut db = |key: &str, default: f64, least: f64| {
-        let value = section.or(key, default)?;
-        if (least..=MOST_DB).contains(&value) {
-            return Ok(value);
-        }
         let allowed = format!("a number from {least} to {MOST_DB}");
-        Err(section.refuse(key, format!("`{key}` is {value}"), allowed))
+        section.or_where(key, default, |value| (least..=MOST_DB).contains(&value), allowed)
     };
     let hundredths = |db: f64| libm::round(db * 100.0) as i32;
     let radio = Radio {
@@ -93,9 +89,6 @@ fn read_radio(section: &mut Section, seed: u64) -> Result<Radio, ScenarioError> 
 }
 
 fn time(section: &mut Section, key: &str, default: Time) -> Result<Time, ScenarioError> {
-    let value = section.or(key, default)?;
-    if !(Time::nanos(1)..=LONGEST).contains(&value) {
-        return Err(section.refuse(key, format!("`{key}` is {value}"), format!("above 0s, up to {LONGEST}")));
-    }
-    Ok(value)
+    let allowed = format!("above 0s, up to {LONGEST}");
+    section.or_where(key, default, |value| (Time::nanos(1)..=LONGEST).contains(&value), allowed)
 }
