@@ -61,15 +61,15 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
-pub mod check;
+mod check;
 mod checkpoint_watch;
-pub mod checkpoints;
+mod checkpoints;
 pub mod commands;
 pub mod ctl;
 mod determinism;
 pub mod duration;
 mod entry;
-pub mod executable;
+mod executable;
 pub mod failure;
 mod finish;
 mod hanging;
@@ -78,22 +78,22 @@ pub mod join;
 pub mod keys;
 pub mod list;
 pub mod loaded;
-pub mod log;
+mod log;
 mod lp_model;
 pub mod memory;
 pub mod output;
-pub mod panics;
+mod panics;
 #[cfg(feature = "processes")]
 pub mod process_model;
 #[cfg(feature = "processes")]
 mod processes;
-pub mod program;
+mod program;
 pub mod progress;
 pub mod provenance;
 pub mod replicate;
 pub mod resume;
-pub mod run;
-pub mod settings;
+mod run;
+mod settings;
 pub mod signals;
 pub mod stdout;
 pub mod summary;
@@ -102,7 +102,7 @@ pub mod text;
 #[cfg(target_os = "linux")]
 pub mod together;
 pub mod trace;
-pub mod words;
+mod words;
 
 pub use entry::{conclude, main, misspelt};
 pub use lp_model::{AnyModel, by_serde};
