@@ -134,22 +134,14 @@ impl<'t, 'o> Builder<'t, 'o> {
                 "config" => self.config(child)?,
                 _ if !self.platform.zones.is_empty() => {
                     let problem = "a second zone beside the outermost one";
-                    return Err(TextError::new(
-                        child.at.clone(),
-                        problem,
-                        "one outermost zone with all others in it",
-                    ));
+                    return Err(child.refuse(problem, "one outermost zone with all others in it"));
                 }
                 "cluster" => self.cluster(child, None)?,
                 _ => self.zone(child, None)?,
             }
         }
         if self.platform.zones.is_empty() {
-            return Err(TextError::new(
-                root.at.clone(),
-                "a platform without zones",
-                "a <zone> or a <cluster>",
-            ));
+            return Err(root.refuse("a platform without zones", "a <zone> or a <cluster>"));
         }
         // Stars first: their cabinets define hosts and links that routes of other zones may name.
         let (stars, others): (Vec<Draft>, Vec<Draft>) =
@@ -170,7 +162,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 false => format!("there is no routing `{}`", routing.value),
             };
             let allowed = PLANS.map(|(name, _)| name).join(", ");
-            return Err(TextError::new(routing.at.clone(), problem, allowed));
+            return Err(routing.refuse(problem, allowed));
         };
         let zone = self.add_zone(element.id()?, parent)?;
         self.platform.zones[zone.0 as usize].properties = properties(element)?;
@@ -189,11 +181,11 @@ impl<'t, 'o> Builder<'t, 'o> {
                     if inner.at.start > leaf.at.start { (leaf, inner) } else { (inner, leaf) };
                 let problem = format!("<{}> beside <{}> in one zone", later.name, first.name);
                 let allowed = "zones and clusters, or hosts, routers and cabinets";
-                return Err(TextError::new(later.at.clone(), problem, allowed));
+                return Err(later.refuse(problem, allowed));
             }
             if plan == Plan::Star && inner.is_some() {
                 let problem = format!("<{}> in a zone with {} routing", child.name, routing.value);
-                return Err(TextError::new(child.at.clone(), problem, "hosts, routers and cabinets"));
+                return Err(child.refuse(problem, "hosts, routers and cabinets"));
             }
             match child.name.as_str() {
                 "zone" | "AS" => self.zone(child, Some(zone))?,
@@ -202,7 +194,7 @@ impl<'t, 'o> Builder<'t, 'o> {
                 "peer" if plan == Plan::Vivaldi => self.peer(child, zone)?,
                 "peer" => {
                     let problem = format!("<peer> in a zone with {} routing", routing.value);
-                    return Err(TextError::new(child.at.clone(), problem, "<peer> in Vivaldi zones"));
+                    return Err(child.refuse(problem, "<peer> in Vivaldi zones"));
                 }
                 "router" => {
                     let point = self.add_point(child.id()?, Kind::Router, Some(zone))?;
@@ -259,7 +251,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         let point = PointId(self.platform.points.len() as u32);
         if self.platform.point_names.insert(name.clone(), point).is_some() {
             let problem = format!("a second host, router or zone with the name `{name}`");
-            return Err(TextError::new(at.at.clone(), problem, "names that nothing else has"));
+            return Err(at.refuse(problem, "names that nothing else has"));
         }
         let rank = zone.map_or(0, |zone| {
             let members = &mut self.platform.zones[zone.0 as usize].members;
@@ -293,11 +285,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     ) -> Result<HostId, TextError> {
         let host = HostId(self.platform.hosts.len() as u32);
         if self.platform.hosts.len() == MOST_HOSTS {
-            return Err(TextError::new(
-                at.at.clone(),
-                "too many hosts",
-                format!("at most {MOST_HOSTS} hosts"),
-            ));
+            return Err(at.refuse("too many hosts", format!("at most {MOST_HOSTS} hosts")));
         }
         let point = self.add_named_point(at, name.clone(), Kind::Host(host), Some(zone))?;
         self.platform.hosts.push(Host {
@@ -326,15 +314,11 @@ impl<'t, 'o> Builder<'t, 'o> {
     ) -> Result<LinkId, TextError> {
         let link = LinkId(self.platform.links.len() as u32);
         if self.platform.links.len() == MOST_LINKS {
-            return Err(TextError::new(
-                at.at.clone(),
-                "too many links",
-                format!("at most {MOST_LINKS} links"),
-            ));
+            return Err(at.refuse("too many links", format!("at most {MOST_LINKS} links")));
         }
         if self.splits.contains_key(&name) || self.platform.link_names.insert(name.clone(), link).is_some() {
             let problem = format!("a second link with the name `{name}`");
-            return Err(TextError::new(at.at.clone(), problem, "names that no other link has"));
+            return Err(at.refuse(problem, "names that no other link has"));
         }
         self.platform.links.push(Link::new(name, bandwidth, latency, sharing));
         Ok(link)
@@ -350,7 +334,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     ) -> Result<(LinkId, LinkId), TextError> {
         if self.platform.link_names.contains_key(name) {
             let problem = format!("a second link with the name `{name}`");
-            return Err(TextError::new(at.at.clone(), problem, "names that no other link has"));
+            return Err(at.refuse(problem, "names that no other link has"));
         }
         let up = self.add_link(at, format!("{name}_UP"), bandwidth, latency, Sharing::Shared)?;
         let down = self.add_link(at, format!("{name}_DOWN"), bandwidth, latency, Sharing::Shared)?;
@@ -364,7 +348,7 @@ fn only_in_stars(element: &Element) -> Result<(), TextError> {
     let stray = element.children.iter().find(|child| words::IN_STARS.contains(&child.name.as_str()));
     stray.map_or(Ok(()), |child| {
         let problem = format!("<{}> in a zone that is no cluster", child.name);
-        Err(TextError::new(child.at.clone(), problem, "a zone with routing=\"Cluster\" around it"))
+        Err(child.refuse(problem, "a zone with routing=\"Cluster\" around it"))
     })
 }
 

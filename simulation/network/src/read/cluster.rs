@@ -59,11 +59,7 @@ impl<'t> Builder<'t, '_> {
         for (name, given) in [("bb_bw", backbone.is_some()), ("router_id", true)] {
             if let Some(attribute) = element.get(name).filter(|_| given) {
                 let problem = format!("`{name}` in a cluster with topology {topology}");
-                return Err(TextError::new(
-                    attribute.at.clone(),
-                    problem,
-                    "a backbone and a router in flat clusters only",
-                ));
+                return Err(attribute.refuse(problem, "a backbone and a router in flat clusters only"));
             }
         }
         let hosts = numbers.len() as u32;
@@ -118,7 +114,7 @@ impl<'t> Builder<'t, '_> {
             (Some(bandwidth), _) => Ok(Some((bandwidth, latency))),
             (None, Some(attribute)) if latency > 0.0 => {
                 let problem = format!("`{lat}` without `{bw}`");
-                Err(TextError::new(attribute.at.clone(), problem, "both or none"))
+                Err(attribute.refuse(problem, "both or none"))
             }
             (None, _) => Ok(None),
         }
@@ -134,11 +130,7 @@ impl<'t> Builder<'t, '_> {
         let id = wires.id;
         if let Some(parameters) = element.get("topo_parameters") {
             let problem = "`topo_parameters` in a flat cluster";
-            return Err(TextError::new(
-                parameters.at.clone(),
-                problem,
-                "a topology of TORUS, FAT_TREE or DRAGONFLY",
-            ));
+            return Err(parameters.refuse(problem, "a topology of TORUS, FAT_TREE or DRAGONFLY"));
         }
         let policy = element.get("bb_sharing_policy");
         let sharing = match policy.map_or("SHARED", |policy| &policy.value) {
@@ -208,26 +200,14 @@ impl<'t> Builder<'t, '_> {
             let ends = [first, last].map(|end| end.trim().parse::<u32>().ok().filter(|end| *end < 1 << 30));
             let [Some(first), Some(last)] = ends else {
                 let problem = format!("`{group}` in `radical`");
-                return Err(TextError::new(
-                    radical.at.clone(),
-                    problem,
-                    "numbers and ranges, such as 0-99,120",
-                ));
+                return Err(radical.refuse(problem, "numbers and ranges, such as 0-99,120"));
             };
             if first > last {
                 let problem = format!("the range `{group}` in `radical` ends before it starts");
-                return Err(TextError::new(
-                    radical.at.clone(),
-                    problem,
-                    "ranges that are not empty, such as 0-99",
-                ));
+                return Err(radical.refuse(problem, "ranges that are not empty, such as 0-99"));
             }
             if numbers.len() + (last - first) as usize >= MOST_HOSTS {
-                return Err(TextError::new(
-                    radical.at.clone(),
-                    "too many hosts",
-                    format!("at most {MOST_HOSTS} hosts"),
-                ));
+                return Err(radical.refuse("too many hosts", format!("at most {MOST_HOSTS} hosts")));
             }
             numbers.extend(first..=last);
         }
@@ -236,7 +216,7 @@ impl<'t> Builder<'t, '_> {
         if self.host_bytes > MOST_BYTES {
             let problem = format!("{} hosts, for each of which the file has {bytes} bytes", numbers.len());
             let allowed = format!("at most {MOST_BYTES} bytes for the hosts of all clusters together");
-            return Err(TextError::new(radical.at.clone(), problem, allowed));
+            return Err(radical.refuse(problem, allowed));
         }
         Ok(numbers.into_iter().map(|number| (radical, format!("{prefix}{number}{suffix}"), number)).collect())
     }

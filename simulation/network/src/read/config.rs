@@ -59,18 +59,14 @@ impl Builder<'_, '_> {
     pub fn config(&mut self, element: &Element) -> Result<(), TextError> {
         if !self.platform.zones.is_empty() {
             let problem = "a <config> after a zone";
-            return Err(TextError::new(
-                element.at.clone(),
-                problem,
-                "<config> before all zones and clusters",
-            ));
+            return Err(element.refuse(problem, "<config> before all zones and clusters"));
         }
         let mut without_effect = Vec::new();
         for prop in element.children.iter().filter(|child| child.name == "prop") {
             let (id, value) = (prop.id()?, prop.need("value")?);
             if !self.config.insert(id.value.clone()) {
                 let problem = format!("a second value for the setting `{}`", id.value);
-                return Err(TextError::new(id.at.clone(), problem, "one value for each setting"));
+                return Err(id.refuse(problem, "one value for each setting"));
             }
             if !self.set(id, value)? {
                 without_effect.push(id.value.as_str());
@@ -88,7 +84,7 @@ impl Builder<'_, '_> {
     fn set(&mut self, id: &Attribute, value: &Attribute) -> Result<bool, TextError> {
         match id.value.as_str() {
             "network/model" => {
-                let place = self.place(TextError::new(value.at.clone(), "", ""));
+                let place = self.place(value.refuse("", ""));
                 let place = format!("{}:{}:{}", place.file, place.line, place.column);
                 self.platform.settings.model = Some((value.value.clone(), place));
             }
@@ -129,17 +125,13 @@ impl Builder<'_, '_> {
             return Ok(false);
         }
         let problem = format!("the setting `{name}` in <config> is not supported");
-        Err(TextError::new(
-            id.at.clone(),
-            problem,
-            format!("{KNOWN}; without effect: {}", WITHOUT_EFFECT.join(", ")),
-        ))
+        Err(id.refuse(problem, format!("{KNOWN}; without effect: {}", WITHOUT_EFFECT.join(", "))))
     }
 }
 
 fn wrong(id: &Attribute, value: &Attribute, allowed: &str) -> TextError {
     let problem = format!("the setting `{}` cannot be \"{}\"", id.value, value.value);
-    TextError::new(value.at.clone(), problem, allowed)
+    value.refuse(problem, allowed)
 }
 
 fn number(id: &Attribute, value: &Attribute, least: f64) -> Result<f64, TextError> {

@@ -93,7 +93,7 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
     let host = element.need("host")?;
     let function = element.need("function")?;
     if function.value.is_empty() {
-        return Err(TextError::new(function.at.clone(), "an empty name of a function", "a name"));
+        return Err(function.refuse("an empty name of a function", "a name"));
     }
     let start = element.get("start_time");
     let kill = element.get("kill_time");
@@ -104,7 +104,7 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
     {
         let problem = format!("an actor that is ended at {end} s and starts at {begin} s");
         let allowed = "a kill_time after the start_time, or -1 for none";
-        return Err(TextError::new(kill.at.clone(), problem, allowed));
+        return Err(kill.refuse(problem, allowed));
     }
     let on_failure = match element.get("on_failure") {
         None => OnFailure::Die,
@@ -113,7 +113,7 @@ fn actor(element: &Element, place: (usize, usize), platform: &Platform) -> Resul
             "RESTART" => OnFailure::Restart,
             other => {
                 let problem = format!("`on_failure` cannot be \"{other}\"");
-                return Err(TextError::new(choice.at.clone(), problem, "DIE or RESTART"));
+                return Err(choice.refuse(problem, "DIE or RESTART"));
             }
         },
     };
@@ -139,7 +139,7 @@ fn host_of(name: &Attribute, platform: &Platform) -> Result<HostId, TextError> {
             [] => "none: the platform has no hosts".to_owned(),
             _ => format!("a host of the platform, such as {}", shown.join(", ")),
         };
-        TextError::new(name.at.clone(), format!("there is no host `{}`", name.value), allowed)
+        name.refuse(format!("there is no host `{}`", name.value), allowed)
     })
 }
 
@@ -148,7 +148,7 @@ fn seconds(attribute: &Attribute) -> Result<Option<f64>, TextError> {
     let number = attribute.value.trim().parse().ok().filter(|number: &f64| number.abs() <= MOST_SECONDS);
     let number = number.ok_or_else(|| {
         let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
-        TextError::new(attribute.at.clone(), problem, "seconds from 0 to 1e10, or -1 for none")
+        attribute.refuse(problem, "seconds from 0 to 1e10, or -1 for none")
     })?;
     Ok((number >= 0.0).then_some(number))
 }

@@ -121,7 +121,7 @@ fn check_removed(element: &Element) -> Result<(), TextError> {
         let same = value == neutral || value.parse::<f64>().is_ok_and(|value| neutral.parse() == Ok(value));
         if !same {
             let problem = format!("`{name}` cannot be \"{}\"", attribute.value);
-            return Err(TextError::new(attribute.at.clone(), problem, allowed));
+            return Err(attribute.refuse(problem, allowed));
         }
     }
     Ok(())
@@ -132,6 +132,6 @@ pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, TextError> 
     let numbers: Option<Vec<f64>> = attribute.value.split_whitespace().map(number).collect();
     numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| {
         let problem = format!("`coordinates` cannot be \"{}\"", attribute.value);
-        TextError::new(attribute.at.clone(), problem, COORDINATES)
+        attribute.refuse(problem, COORDINATES)
     })
 }

@@ -31,11 +31,7 @@ impl<'t> Builder<'t, '_> {
                 "route" | "zoneRoute" | "ASroute" => {
                     if plan == Plan::Empty {
                         let problem = "a route in a zone with None routing";
-                        return Err(TextError::new(
-                            child.at.clone(),
-                            problem,
-                            "no routes, or another routing",
-                        ));
+                        return Err(child.refuse(problem, "no routes, or another routing"));
                     }
                     let (points, way, back) = self.route(child, zone)?;
                     let [from, to] = points.map(|point| self.platform.point(point).rank);
@@ -50,7 +46,7 @@ impl<'t> Builder<'t, '_> {
                             let [src, dst] = points.map(|point| self.platform.name(point));
                             let problem = format!("a second route between `{src}` and `{dst}`");
                             let allowed = "one route for each direction; symmetrical=\"NO\" where a route is for one only";
-                            return Err(TextError::new(child.at.clone(), problem, allowed));
+                            return Err(child.refuse(problem, allowed));
                         }
                         ways.push((ends, way));
                     }
@@ -67,7 +63,7 @@ impl<'t> Builder<'t, '_> {
                 let allowed = format!(
                     "at most {MOST_FLOYD} members, and {MOST_FLOYD_PAIRS} pairs of members in all such zones; Dijkstra has no limit"
                 );
-                return Err(TextError::new(element.at.clone(), problem, allowed));
+                return Err(element.refuse(problem, allowed));
             }
         }
         let holds_zones = self.platform.holds_zones(zone);
@@ -159,7 +155,7 @@ impl<'t> Builder<'t, '_> {
         let bypasses = &mut self.platform.zones[zone.0 as usize].bypasses;
         if bypasses.insert((ends[0], ends[1]), Bypass { links, gateways }).is_some() {
             let problem = format!("a second bypass route from `{}` to `{}`", src.value, dst.value);
-            return Err(TextError::new(element.at.clone(), problem, "one for each direction"));
+            return Err(element.refuse(problem, "one for each direction"));
         }
         Ok(())
     }
@@ -183,7 +179,7 @@ impl<'t> Builder<'t, '_> {
             "a {what} of that zone, such as {}",
             if names.is_empty() { "none".into() } else { names.join(", ") }
         );
-        Err(TextError::new(name.at.clone(), problem, allowed))
+        Err(name.refuse(problem, allowed))
     }
 
     /// A zone within another, at any depth.
@@ -195,7 +191,7 @@ impl<'t> Builder<'t, '_> {
         found.ok_or_else(|| {
             let around = self.platform.name(self.platform.zone(zone).point);
             let problem = format!("`{}` is no zone within `{around}`", name.value);
-            TextError::new(name.at.clone(), problem, "a zone within the one that the route is in")
+            name.refuse(problem, "a zone within the one that the route is in")
         })
     }
 
@@ -210,17 +206,13 @@ impl<'t> Builder<'t, '_> {
             let is_node = |point: PointId| !matches!(self.platform.point(point).kind, Kind::Zone(_));
             let Some(point) = point.filter(|point| is_node(*point)) else {
                 let problem = format!("the gateway `{}` is no host or router", name.value);
-                return Err(TextError::new(name.at.clone(), problem, "a host or router of the zone"));
+                return Err(name.refuse(problem, "a host or router of the zone"));
             };
             match zone.map(|zone| (zone, self.platform.point(zone).kind)) {
                 Some((around, Kind::Zone(zone))) if !self.platform.is_within(point, zone) => {
                     let around = self.platform.name(around);
                     let problem = format!("the gateway `{}` is not in zone `{around}`", name.value);
-                    Err(TextError::new(
-                        name.at.clone(),
-                        problem,
-                        format!("a host or router in zone `{around}`"),
-                    ))
+                    Err(name.refuse(problem, format!("a host or router in zone `{around}`")))
                 }
                 _ => Ok(point),
             }
@@ -237,11 +229,7 @@ impl<'t> Builder<'t, '_> {
     /// The links of a route, each with the link that the reverse route uses instead.
     fn links(&self, element: &Element) -> Result<Vec<(LinkId, LinkId)>, TextError> {
         if element.children.is_empty() {
-            return Err(TextError::new(
-                element.at.clone(),
-                "a route without links",
-                "at least one <link_ctn>",
-            ));
+            return Err(element.refuse("a route without links", "at least one <link_ctn>"));
         }
         let link = |part: &Element| {
             let id = part.id()?;
@@ -262,22 +250,14 @@ impl<'t> Builder<'t, '_> {
                 }
             };
             found.ok_or_else(|| match (one, split) {
-                (None, None) => TextError::new(
-                    id.at.clone(),
-                    format!("there is no link `{}`", id.value),
-                    "the name of a link",
-                ),
+                (None, None) => id.refuse(format!("there is no link `{}`", id.value), "the name of a link"),
                 (_, Some(_)) => {
                     let problem = format!("the link `{}` is split and has no direction here", id.value);
-                    TextError::new(id.at.clone(), problem, "direction=\"UP\" or direction=\"DOWN\"")
+                    id.refuse(problem, "direction=\"UP\" or direction=\"DOWN\"")
                 }
                 (Some(_), None) => {
                     let problem = format!("the link `{}` is not split and has a direction here", id.value);
-                    TextError::new(
-                        id.at.clone(),
-                        problem,
-                        "no direction, or a link with sharing_policy=\"SPLITDUPLEX\"",
-                    )
+                    id.refuse(problem, "no direction, or a link with sharing_policy=\"SPLITDUPLEX\"")
                 }
             })
         };
@@ -295,11 +275,7 @@ impl<'t> Builder<'t, '_> {
                 (units::bandwidth(child.need("bandwidth")?)?, units::latency(child.need("latency")?)?);
             let link = self.add_link(id, id.value.clone(), bandwidth, latency, Sharing::Shared)?;
             if backbone.replace(link).is_some() {
-                return Err(TextError::new(
-                    child.at.clone(),
-                    "a second backbone in one zone",
-                    "one backbone",
-                ));
+                return Err(child.refuse("a second backbone in one zone", "one backbone"));
             }
         }
         let spoke = |up: LinkId, down: LinkId| Spoke {
@@ -314,17 +290,13 @@ impl<'t> Builder<'t, '_> {
                     let link = |name: &Attribute| {
                         self.platform.link_names.get(&name.value).copied().ok_or_else(|| {
                             let problem = format!("there is no link `{}`", name.value);
-                            TextError::new(
-                                name.at.clone(),
-                                problem,
-                                "the name of a link; NAME_UP or NAME_DOWN of a split one",
-                            )
+                            name.refuse(problem, "the name of a link; NAME_UP or NAME_DOWN of a split one")
                         })
                     };
                     let new = spoke(link(child.need("up")?)?, link(child.need("down")?)?);
                     if std::mem::replace(star.spoke(rank), new) != Spoke::default() {
                         let problem = format!("a second <host_link> for `{}`", id.value);
-                        return Err(TextError::new(child.at.clone(), problem, "one for each host"));
+                        return Err(child.refuse(problem, "one for each host"));
                     }
                 }
                 "cabinet" => {
@@ -349,14 +321,10 @@ impl<'t> Builder<'t, '_> {
 fn add_loopback(star: &mut Star, element: &Element, from: u32, to: u32, way: Way) -> Result<(), TextError> {
     if from != to {
         let problem = "a route between two members of a star";
-        return Err(TextError::new(
-            element.at.clone(),
-            problem,
-            "<host_link>, or a route from a host to itself",
-        ));
+        return Err(element.refuse(problem, "<host_link>, or a route from a host to itself"));
     }
     match star.loopbacks.insert(from, way.links) {
-        Some(_) => Err(TextError::new(element.at.clone(), "a second route of a host to itself", "one route")),
+        Some(_) => Err(element.refuse("a second route of a host to itself", "one route")),
         None => Ok(()),
     }
 }

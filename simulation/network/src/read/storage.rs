@@ -30,7 +30,7 @@ impl<'t> Builder<'t, '_> {
         let id = element.id()?;
         if self.storage.kinds.insert(&id.value, element).is_some() {
             let problem = format!("a second type of storage with the name `{}`", id.value);
-            return Err(TextError::new(id.at.clone(), problem, "names that no other type has"));
+            return Err(id.refuse(problem, "names that no other type has"));
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl<'t> Builder<'t, '_> {
             let content = [element, *kind_of].into_iter().find_map(|element| element.get("content"));
             if places.insert(id.value.as_str(), self.platform.storages.len()).is_some() {
                 let problem = format!("a second storage with the name `{}`", id.value);
-                return Err(TextError::new(id.at.clone(), problem, "names that no other storage has"));
+                return Err(id.refuse(problem, "names that no other storage has"));
             }
             self.platform.storages.push(Storage {
                 name: id.value.clone(),
@@ -101,9 +101,5 @@ fn kind_properties(kind: &Element) -> Result<Properties, TextError> {
 }
 
 fn missing(name: &Attribute, what: &str) -> TextError {
-    TextError::new(
-        name.at.clone(),
-        format!("there is no {what} `{}`", name.value),
-        format!("the name of a {what}"),
-    )
+    name.refuse(format!("there is no {what} `{}`", name.value), format!("the name of a {what}"))
 }

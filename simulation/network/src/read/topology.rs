@@ -27,11 +27,7 @@ fn numbers(shape: &Attribute, part: &str, form: &str) -> Result<Vec<u32>, TextEr
 
 fn wrong(shape: &Attribute, form: &str) -> TextError {
     let problem = format!("`topo_parameters` cannot be \"{}\"", shape.value);
-    TextError::new(
-        shape.at.clone(),
-        problem,
-        format!("{form}, all from 1 to {MOST_SWITCHES}, at most {MOST_NUMBERS} in a row"),
-    )
+    shape.refuse(problem, format!("{form}, all from 1 to {MOST_SWITCHES}, at most {MOST_NUMBERS} in a row"))
 }
 
 /// The product of all sizes, if the cluster has that many hosts.
@@ -42,7 +38,7 @@ fn fits(shape: &Attribute, sizes: &[u32], hosts: u32) -> Result<(), TextError> {
     }
     let wanted = wanted.map_or("more than 4294967295".to_owned(), |wanted| wanted.to_string());
     let problem = format!("a topology of {wanted} hosts in a cluster of {hosts}");
-    Err(TextError::new(shape.at.clone(), problem, "as many hosts as `radical` counts"))
+    Err(shape.refuse(problem, "as many hosts as `radical` counts"))
 }
 
 impl Builder<'_, '_> {
@@ -81,11 +77,7 @@ impl Builder<'_, '_> {
         let nodes = nodes.filter(|nodes| nodes.iter().all(|nodes| *nodes <= MOST_SWITCHES));
         let Some(nodes) = nodes else {
             let problem = "a fat tree with too many switches";
-            return Err(TextError::new(
-                shape.at.clone(),
-                problem,
-                format!("at most {MOST_SWITCHES} at each level"),
-            ));
+            return Err(shape.refuse(problem, format!("at most {MOST_SWITCHES} at each level")));
         };
         let mut limiters = Vec::new();
         if let Some(limit) = wires.limit {
@@ -213,7 +205,7 @@ fn dragonfly_counts(shape: &Attribute, hosts: u32) -> Result<DragonflyCounts, Te
     if groups > routers {
         let problem = format!("a dragonfly with {groups} groups and {routers} routers in a chassis");
         let allowed = "at most as many groups as routers in a chassis";
-        return Err(TextError::new(shape.at.clone(), problem, allowed));
+        return Err(shape.refuse(problem, allowed));
     }
     fits(shape, &[groups, chassis, routers, per_router], hosts)?;
     Ok(DragonflyCounts { groups, chassis, routers, per_router, cables: [*blue, *black, *green] })

@@ -87,7 +87,7 @@ impl<'t> Builder<'t, '_> {
             let id = element.id()?;
             if self.traces.insert(&id.value, element).is_some() {
                 let problem = format!("a second trace with the name `{}`", id.value);
-                return Err(TextError::new(id.at.clone(), problem, "names that no other trace has"));
+                return Err(id.refuse(problem, "names that no other trace has"));
             }
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl<'t> Builder<'t, '_> {
             Source::Trace(id) => {
                 let Some(&trace) = self.traces.get(id.value.as_str()) else {
                     let problem = format!("there is no trace `{}`", id.value);
-                    return Err(self.place(TextError::new(id.at.clone(), problem, "the id of a <trace>")));
+                    return Err(self.place(id.refuse(problem, "the id of a <trace>")));
                 };
                 let periodicity = self.periodicity(trace)?;
                 let Some(file) = trace.get("file") else {
@@ -170,11 +170,7 @@ impl<'t> Builder<'t, '_> {
         };
         let text = (self.other)(&file.value).map_err(|reason| {
             let problem = format!("the profile {} cannot be read: {reason}", file.value);
-            self.place(TextError::new(
-                file.at.clone(),
-                problem,
-                "a text file, sought beside the platform file",
-            ))
+            self.place(file.refuse(problem, "a text file, sought beside the platform file"))
         })?;
         Profile::read(&text, periodicity, accepts, allowed).map_err(|error| error.place(&file.value, &text))
     }
@@ -184,11 +180,7 @@ impl<'t> Builder<'t, '_> {
         let number = attribute.value.trim().parse().ok();
         number.filter(|number: &f64| number.abs() <= 1e10).ok_or_else(|| {
             let problem = format!("`periodicity` cannot be \"{}\"", attribute.value);
-            self.place(TextError::new(
-                attribute.at.clone(),
-                problem,
-                "seconds up to 1e10; none where it is not above 0",
-            ))
+            self.place(attribute.refuse(problem, "seconds up to 1e10; none where it is not above 0"))
         })
     }
 
@@ -214,12 +206,12 @@ impl<'t> Builder<'t, '_> {
         if places.is_empty() {
             let what = if let Of::HostState | Of::Speed = of { "host" } else { "link" };
             let problem = format!("there is no {what} `{}`", target.value);
-            return Err(TextError::new(target.at.clone(), problem, format!("the name of a {what}")));
+            return Err(target.refuse(problem, format!("the name of a {what}")));
         }
         for place in places {
             if place.replace(profile.clone()).is_some() {
                 let problem = format!("a second profile of one kind for `{}`", target.value);
-                return Err(TextError::new(target.at.clone(), problem, "at most one of each kind"));
+                return Err(target.refuse(problem, "at most one of each kind"));
             }
         }
         Ok(())

@@ -99,7 +99,7 @@ fn fit(
         Err(reason) => reason,
     };
     let problem = format!("`{}` cannot be \"{}\": {reason}", attribute.name, attribute.value);
-    Err(TextError::new(attribute.at.clone(), problem, allowed))
+    Err(attribute.refuse(problem, allowed))
 }
 
 /// Whether a link may have this bandwidth, in bytes per second.
@@ -154,7 +154,7 @@ pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32,
     let number = number.filter(|_| part.bytes().all(|digit| digit == b'0'));
     number.ok_or_else(|| {
         let problem = format!("`{}` cannot be \"{}\"", attribute.name, attribute.value);
-        TextError::new(attribute.at.clone(), problem, format!("a whole number from {least} to {most}"))
+        attribute.refuse(problem, format!("a whole number from {least} to {most}"))
     })
 }
 

@@ -200,7 +200,7 @@ pub(super) const DEPLOYMENT: Words = Words {
 pub(super) fn check(root: &Element, words: &Words) -> Result<(), TextError> {
     if root.name != "platform" {
         let problem = format!("the outermost element is <{}>", root.name);
-        return Err(TextError::new(root.at.clone(), problem, "<platform version=\"4.1\">"));
+        return Err(root.refuse(problem, "<platform version=\"4.1\">"));
     }
     check_element(root, words)
 }
@@ -212,7 +212,7 @@ pub(super) fn check_version(root: &Element) -> Result<(), TextError> {
     if hundredths.is_some_and(|hundredths| (400.0..=410.0).contains(&hundredths)) {
         return Ok(());
     }
-    Err(TextError::new(version.at.clone(), format!("a file of version `{}`", version.value), "4 or 4.1"))
+    Err(version.refuse(format!("a file of version `{}`", version.value), "4 or 4.1"))
 }
 
 fn check_element(element: &Element, words: &Words) -> Result<(), TextError> {
@@ -221,7 +221,7 @@ fn check_element(element: &Element, words: &Words) -> Result<(), TextError> {
     for attribute in &element.attributes {
         if !form.attributes.contains(&attribute.name.as_str()) {
             let problem = format!("there is no attribute `{}` in <{}>", attribute.name, element.name);
-            return Err(TextError::new(attribute.at.clone(), problem, form.attributes.join(", ")));
+            return Err(attribute.refuse(problem, form.attributes.join(", ")));
         }
     }
     for child in &element.children {
@@ -235,7 +235,7 @@ fn check_element(element: &Element, words: &Words) -> Result<(), TextError> {
                 [] => "no element".to_owned(),
                 children => children.join(", "),
             };
-            return Err(TextError::new(child.at.clone(), problem, allowed));
+            return Err(child.refuse(problem, allowed));
         }
         check_element(child, words)?;
     }

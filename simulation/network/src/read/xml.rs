@@ -37,7 +37,19 @@ pub(super) struct Element {
     pub text_at: usize,
 }
 
+impl Attribute {
+    /// The error that the value is not allowed, at its place.
+    pub fn refuse(&self, problem: impl Into<String>, allowed: impl Into<String>) -> TextError {
+        TextError::new(self.at.clone(), problem, allowed)
+    }
+}
+
 impl Element {
+    /// The error that the element is not allowed, at its place.
+    pub fn refuse(&self, problem: impl Into<String>, allowed: impl Into<String>) -> TextError {
+        TextError::new(self.at.clone(), problem, allowed)
+    }
+
     /// An attribute; `None` if it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name && !attribute.value.is_empty())
@@ -47,7 +59,7 @@ impl Element {
     pub fn need(&self, name: &str) -> Result<&Attribute, TextError> {
         self.attributes.iter().find(|attribute| attribute.name == name).ok_or_else(|| {
             let problem = format!("<{}> without the attribute `{name}`", self.name);
-            TextError::new(self.at.clone(), problem, format!("{name}=\"...\" in every <{}>", self.name))
+            self.refuse(problem, format!("{name}=\"...\" in every <{}>", self.name))
         })
     }
 
@@ -62,11 +74,11 @@ impl Element {
     pub fn id(&self) -> Result<&Attribute, TextError> {
         let id = self.need("id")?;
         match id.value.len() {
-            0 => Err(TextError::new(id.at.clone(), "an empty name", "a name")),
+            0 => Err(id.refuse("an empty name", "a name")),
             1..=MOST_NAME => Ok(id),
             long => {
                 let allowed = format!("at most {MOST_NAME} bytes");
-                Err(TextError::new(id.at.clone(), format!("a name of {long} bytes"), allowed))
+                Err(id.refuse(format!("a name of {long} bytes"), allowed))
             }
         }
     }
