@@ -164,7 +164,7 @@ fn numbering(records: &[Record<'_>], nodes: u32) -> Result<Numbering, Flaw> {
         "numbers from 1 to {nodes}, or any {nodes} different ones, as <NUMBER OF NODES> says; these are {}",
         numbers.len()
     );
-    Err(Flaw::new(beyond.span(), problem, allowed))
+    Err(beyond.refuse(problem, allowed))
 }
 
 fn record<'t>(fields: &[Word<'t>], columns: &Columns, units: Units) -> Result<Record<'t>, Flaw> {
@@ -172,17 +172,17 @@ fn record<'t>(fields: &[Word<'t>], columns: &Columns, units: Units) -> Result<Re
     let capacity = fields[2].amount("the capacity")?;
     if capacity == 0.0 {
         let problem = "a road with a capacity of 0, which nobody could use";
-        return Err(Flaw::new(fields[2].span(), problem, "above 0; a closed road is left out of the file"));
+        return Err(fields[2].refuse(problem, "above 0; a closed road is left out of the file"));
     }
     let length_m = fields[3].amount("the length")? * units.length_m;
     let time_s = fields[4].amount("the free-flow time")? * units.time_s;
     if length_m > MAX_LENGTH_M {
         let problem = format!("a road of {length_m:e} m");
-        return Err(Flaw::new(fields[3].span(), problem, "at most 40075 km; see `length_unit` in [model]"));
+        return Err(fields[3].refuse(problem, "at most 40075 km; see `length_unit` in [model]"));
     }
     if time_s > MAX_TIME_S {
         let problem = format!("a road that takes {time_s:e} s");
-        return Err(Flaw::new(fields[4].span(), problem, "at most 30 days; see `time_unit` in [model]"));
+        return Err(fields[4].refuse(problem, "at most 30 days; see `time_unit` in [model]"));
     }
     let lanes = match (units.lanes, columns.lanes) {
         (Some(lanes), _) => lanes,

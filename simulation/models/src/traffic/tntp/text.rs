@@ -17,15 +17,18 @@ impl Word<'_> {
         self.start..self.start + self.text.len()
     }
 
+    /// The error that it is not allowed, at its place.
+    pub fn refuse(self, problem: impl Into<String>, allowed: impl Into<String>) -> Flaw {
+        Flaw::new(self.span(), problem, allowed)
+    }
+
     /// A finite number that is not negative.
     pub fn amount(self, what: &str) -> Result<f64, Flaw> {
         match self.text.parse::<f64>() {
             Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-            _ => Err(Flaw::new(
-                self.span(),
-                format!("{what} is {:?}", clip(self.text)),
-                "a finite number, zero or above",
-            )),
+            _ => {
+                Err(self.refuse(format!("{what} is {:?}", clip(self.text)), "a finite number, zero or above"))
+            }
         }
     }
 
@@ -33,8 +36,7 @@ impl Word<'_> {
     pub fn count(self, what: &str, least: u32, most: u32) -> Result<u32, Flaw> {
         match self.text.parse::<u32>() {
             Ok(number) if (least..=most).contains(&number) => Ok(number),
-            _ => Err(Flaw::new(
-                self.span(),
+            _ => Err(self.refuse(
                 format!("{what} is {:?}", clip(self.text)),
                 format!("a whole number from {least} to {most}"),
             )),
@@ -134,7 +136,7 @@ impl<'a> Header<'a> {
         let mut found = self.entries.iter().filter(|(key, _)| key == name).map(|(_, value)| *value);
         let first = found.next();
         match found.next() {
-            Some(second) => Err(Flaw::new(second.span(), format!("<{name}> is given twice"), "one value")),
+            Some(second) => Err(second.refuse(format!("<{name}> is given twice"), "one value")),
             None => Ok(first),
         }
     }
@@ -146,7 +148,7 @@ impl<'a> Header<'a> {
             return Ok(());
         }
         let problem = format!("<{name}> is {:?}: routes would depend on {of}", clip(value.text));
-        Err(Flaw::new(value.span(), problem, "0, or no such line: vehicles take the route of the least time"))
+        Err(value.refuse(problem, "0, or no such line: vehicles take the route of the least time"))
     }
 
     /// The whole number given for `name`, which is required.

@@ -70,9 +70,7 @@ impl Zones<'_> {
             Numbering::Listed(numbers) => {
                 let number = word.count(what, 0, u32::MAX)?;
                 let node = numbers.binary_search(&number).map(|node| node as u32);
-                node.map_err(|_| {
-                    Flaw::new(word.span(), format!("{what} is {number}"), "a node of the network")
-                })
+                node.map_err(|_| word.refuse(format!("{what} is {number}"), "a node of the network"))
             }
         }
     }
@@ -131,12 +129,12 @@ fn read_pairs(text: &str, from: usize, zones: Zones<'_>) -> Result<Vec<Placed>, 
             Token::Word(word) => {
                 let destination = zones.node(word, "the destination")?;
                 let Some(origin) = origin else {
-                    return Err(Flaw::new(word.span(), "a destination before the first `Origin`", GRAMMAR));
+                    return Err(word.refuse("a destination before the first `Origin`", GRAMMAR));
                 };
                 skip_line_ends(&mut tokens);
                 match tokens.next() {
                     Some(Token::Colon(_)) => {}
-                    Some(_) => return Err(Flaw::new(word.span(), "a destination without a `:`", GRAMMAR)),
+                    Some(_) => return Err(word.refuse("a destination without a `:`", GRAMMAR)),
                     None => return Err(cut(text)),
                 }
                 let value = operand(text, &mut tokens, word)?;
@@ -167,7 +165,7 @@ fn operand<'a>(
     skip_line_ends(tokens);
     match tokens.next() {
         Some(Token::Word(word)) => Ok(word),
-        Some(_) => Err(Flaw::new(before.span(), format!("nothing follows {:?}", clip(before.text)), GRAMMAR)),
+        Some(_) => Err(before.refuse(format!("nothing follows {:?}", clip(before.text)), GRAMMAR)),
         None => Err(cut(text)),
     }
 }
@@ -181,7 +179,7 @@ fn closed<'a>(
 ) -> Result<(), Flaw> {
     match tokens.peek() {
         Some(Token::Semicolon | Token::LineEnd) => Ok(()),
-        Some(_) => Err(Flaw::new(number.span(), format!("no `;` after {:?}", clip(number.text)), GRAMMAR)),
+        Some(_) => Err(number.refuse(format!("no `;` after {:?}", clip(number.text)), GRAMMAR)),
         None => Err(cut(text)),
     }
 }
