@@ -7,44 +7,27 @@
 use super::xml::Element;
 use crate::error::TextError;
 
-/// An element: its name, its attributes, and its allowed children.
+/// An element: its name, its attributes, and its allowed children, as messages list them.
 struct Form {
     name: &'static str,
-    attributes: &'static [&'static str],
-    children: &'static [&'static str],
+    attributes: &'static str,
+    children: &'static str,
 }
 
-const ZONE: Form = Form {
-    name: "zone",
-    attributes: &["id", "routing", "coordinates"],
-    children: &[
-        "zone",
-        "AS",
-        "cluster",
-        "cabinet",
-        "host",
-        "peer",
-        "router",
-        "storage_type",
-        "storage",
-        "link",
-        "backbone",
-        "host_link",
-        "route",
-        "zoneRoute",
-        "ASroute",
-        "bypassRoute",
-        "bypassZoneRoute",
-        "bypassASroute",
-        "trace",
-        "trace_connect",
-        "prop",
-    ],
-};
+const fn form(name: &'static str, attributes: &'static str, children: &'static str) -> Form {
+    Form { name, attributes, children }
+}
 
-const ROUTE: &[&str] = &["src", "dst", "symmetrical"];
-const ZONE_ROUTE: &[&str] = &["src", "dst", "gw_src", "gw_dst", "symmetrical"];
-const BYPASS: &[&str] = &["src", "dst", "gw_src", "gw_dst"];
+const ZONE: Form = form(
+    "zone",
+    "id, routing, coordinates",
+    "zone, AS, cluster, cabinet, host, peer, router, storage_type, storage, link, backbone, host_link, route, \
+     zoneRoute, ASroute, bypassRoute, bypassZoneRoute, bypassASroute, trace, trace_connect, prop",
+);
+
+const ROUTE: &str = "src, dst, symmetrical";
+const ZONE_ROUTE: &str = "src, dst, gw_src, gw_dst, symmetrical";
+const BYPASS: &str = "src, dst, gw_src, gw_dst";
 
 /// The vocabulary of a kind of file.
 pub(super) struct Words {
@@ -53,114 +36,50 @@ pub(super) struct Words {
     refused: &'static [(&'static str, &'static str)],
 }
 
-const PROP: Form = Form { name: "prop", attributes: &["id", "value"], children: &[] };
+const PROP: Form = form("prop", "id, value", "");
 
 pub(super) const PLATFORM: Words = Words { forms: FORMS, refused: REFUSED };
 
 const FORMS: &[Form] = &[
-    Form {
-        name: "platform",
-        attributes: &["version"],
-        children: &["config", "zone", "AS", "cluster", "trace", "trace_connect"],
-    },
-    Form { name: "config", attributes: &["id"], children: &["prop"] },
+    form("platform", "version", "config, zone, AS, cluster, trace, trace_connect"),
+    form("config", "id", "prop"),
     ZONE,
     Form { name: "AS", ..ZONE },
-    Form {
-        name: "host",
-        attributes: &[
-            "id",
-            "speed",
-            "core",
-            "speed_file",
-            "availability_file",
-            "state_file",
-            "coordinates",
-            "pstate",
-            "availability",
-            "state",
-        ],
-        children: &["prop", "disk", "mount"],
-    },
-    Form {
-        name: "peer",
-        attributes: &[
-            "id",
-            "speed",
-            "bw_in",
-            "bw_out",
-            "lat",
-            "coordinates",
-            "speed_file",
-            "availability_file",
-            "state_file",
-        ],
-        children: &[],
-    },
-    Form { name: "disk", attributes: &["id", "read_bw", "write_bw"], children: &["prop"] },
-    Form {
-        name: "storage_type",
-        attributes: &["id", "model", "size", "content"],
-        children: &["model_prop", "prop"],
-    },
-    Form { name: "storage", attributes: &["id", "typeId", "content", "attach"], children: &["prop"] },
-    Form { name: "mount", attributes: &["storageId", "name"], children: &[] },
-    Form { name: "model_prop", attributes: &["id", "value"], children: &[] },
-    Form { name: "router", attributes: &["id", "coordinates"], children: &[] },
-    Form {
-        name: "link",
-        attributes: &[
-            "id",
-            "bandwidth",
-            "latency",
-            "sharing_policy",
-            "bandwidth_file",
-            "latency_file",
-            "state_file",
-            "state",
-        ],
-        children: &["prop"],
-    },
-    Form {
-        name: "cluster",
-        attributes: &[
-            "id",
-            "prefix",
-            "suffix",
-            "radical",
-            "speed",
-            "core",
-            "bw",
-            "lat",
-            "sharing_policy",
-            "topology",
-            "topo_parameters",
-            "bb_bw",
-            "bb_lat",
-            "bb_sharing_policy",
-            "router_id",
-            "limiter_link",
-            "loopback_bw",
-            "loopback_lat",
-        ],
-        children: &["prop"],
-    },
-    Form {
-        name: "cabinet",
-        attributes: &["id", "prefix", "suffix", "radical", "speed", "bw", "lat"],
-        children: &[],
-    },
-    Form { name: "backbone", attributes: &["id", "bandwidth", "latency"], children: &[] },
-    Form { name: "host_link", attributes: &["id", "up", "down"], children: &[] },
-    Form { name: "route", attributes: ROUTE, children: &["link_ctn"] },
-    Form { name: "zoneRoute", attributes: ZONE_ROUTE, children: &["link_ctn"] },
-    Form { name: "ASroute", attributes: ZONE_ROUTE, children: &["link_ctn"] },
-    Form { name: "bypassRoute", attributes: &["src", "dst"], children: &["link_ctn"] },
-    Form { name: "bypassZoneRoute", attributes: BYPASS, children: &["link_ctn"] },
-    Form { name: "bypassASroute", attributes: BYPASS, children: &["link_ctn"] },
-    Form { name: "link_ctn", attributes: &["id", "direction"], children: &[] },
-    Form { name: "trace", attributes: &["id", "file", "periodicity"], children: &[] },
-    Form { name: "trace_connect", attributes: &["kind", "trace", "element"], children: &[] },
+    form(
+        "host",
+        "id, speed, core, speed_file, availability_file, state_file, coordinates, pstate, availability, state",
+        "prop, disk, mount",
+    ),
+    form("peer", "id, speed, bw_in, bw_out, lat, coordinates, speed_file, availability_file, state_file", ""),
+    form("disk", "id, read_bw, write_bw", "prop"),
+    form("storage_type", "id, model, size, content", "model_prop, prop"),
+    form("storage", "id, typeId, content, attach", "prop"),
+    form("mount", "storageId, name", ""),
+    form("model_prop", "id, value", ""),
+    form("router", "id, coordinates", ""),
+    form(
+        "link",
+        "id, bandwidth, latency, sharing_policy, bandwidth_file, latency_file, state_file, state",
+        "prop",
+    ),
+    form(
+        "cluster",
+        "id, prefix, suffix, radical, speed, core, bw, lat, sharing_policy, topology, topo_parameters, bb_bw, \
+         bb_lat, bb_sharing_policy, router_id, limiter_link, loopback_bw, loopback_lat",
+        "prop",
+    ),
+    form("cabinet", "id, prefix, suffix, radical, speed, bw, lat", ""),
+    form("backbone", "id, bandwidth, latency", ""),
+    form("host_link", "id, up, down", ""),
+    form("route", ROUTE, "link_ctn"),
+    form("zoneRoute", ZONE_ROUTE, "link_ctn"),
+    form("ASroute", ZONE_ROUTE, "link_ctn"),
+    form("bypassRoute", "src, dst", "link_ctn"),
+    form("bypassZoneRoute", BYPASS, "link_ctn"),
+    form("bypassASroute", BYPASS, "link_ctn"),
+    form("link_ctn", "id, direction", ""),
+    form("trace", "id, file, periodicity", ""),
+    form("trace_connect", "kind, trace, element", ""),
     PROP,
 ];
 
@@ -174,19 +93,15 @@ const REFUSED: &[(&str, &str)] = &[
     ("random", "SimGrid has removed it"),
 ];
 
-const ACTOR: Form = Form {
-    name: "actor",
-    attributes: &["host", "function", "start_time", "kill_time", "on_failure"],
-    children: &["argument", "prop"],
-};
+const ACTOR: Form = form("actor", "host, function, start_time, kill_time, on_failure", "argument, prop");
 
 /// The vocabulary of deployments; `process` is the name of an actor in older files.
 pub(super) const DEPLOYMENT: Words = Words {
     forms: &[
-        Form { name: "platform", attributes: &["version"], children: &["actor", "process"] },
+        form("platform", "version", "actor, process"),
         ACTOR,
         Form { name: "process", ..ACTOR },
-        Form { name: "argument", attributes: &["value"], children: &[] },
+        form("argument", "value", ""),
         PROP,
     ],
     refused: &[
@@ -215,26 +130,28 @@ pub(super) fn check_version(root: &Element) -> Result<(), TextError> {
     Err(version.refuse(format!("a file of version `{}`", version.value), "4 or 4.1"))
 }
 
+/// Whether `words`, as a [`Form`] has them, are this word among others.
+fn lists(words: &str, word: &str) -> bool {
+    words.split(", ").any(|known| known == word)
+}
+
 fn check_element(element: &Element, words: &Words) -> Result<(), TextError> {
     // Children are looked up before they are checked themselves.
     let form = words.forms.iter().find(|form| form.name == element.name).expect("the element is known");
     for attribute in &element.attributes {
-        if !form.attributes.contains(&attribute.name.as_str()) {
+        if !lists(form.attributes, &attribute.name) {
             let problem = format!("there is no attribute `{}` in <{}>", attribute.name, element.name);
-            return Err(attribute.refuse(problem, form.attributes.join(", ")));
+            return Err(attribute.refuse(problem, form.attributes));
         }
     }
     for child in &element.children {
-        if !form.children.contains(&child.name.as_str()) {
+        if !lists(form.children, &child.name) {
             let reason = words.refused.iter().find(|(name, _)| *name == child.name);
             let problem = match reason {
                 Some((name, reason)) => format!("<{name}> is not supported: {reason}"),
                 None => format!("there is no element `{}` in <{}>", child.name, element.name),
             };
-            let allowed = match form.children {
-                [] => "no element".to_owned(),
-                children => children.join(", "),
-            };
+            let allowed = if form.children.is_empty() { "no element" } else { form.children };
             return Err(child.refuse(problem, allowed));
         }
         check_element(child, words)?;
