@@ -11,6 +11,7 @@
 //! text has no byte order mark and no NUL, and its lines end with `\n`.
 
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -65,6 +66,25 @@ pub(crate) struct Input {
     /// Its name, for messages.
     pub name: String,
     pub text: String,
+}
+
+/// A mistake in a file: where, what, and what is allowed instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub at: Range<usize>,
+    pub problem: String,
+    pub allowed: String,
+}
+
+impl Flaw {
+    pub(crate) fn new(at: Range<usize>, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { at, problem: problem.into(), allowed: allowed.into() }
+    }
+
+    /// The error of the file `name`, which has this text.
+    pub(crate) fn in_file(self, name: &str, text: &str) -> ScenarioError {
+        ScenarioError::in_file(name, text, self.at, self.problem, self.allowed)
+    }
 }
 
 impl Input {

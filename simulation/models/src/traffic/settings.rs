@@ -15,7 +15,7 @@ use super::demand::{Draw, MAX_VEHICLES, Trips, Undrawable};
 use super::grid::{Grid, MAX_SIDE};
 use super::lights::Lights;
 use super::network::Network;
-use super::tntp::{Flaw, NetworkFile, Units, read_network, read_trips};
+use super::tntp::{NetworkFile, Units, read_network, read_trips};
 use super::{Layout, Rules, Traffic};
 use crate::input as text;
 
@@ -207,14 +207,12 @@ fn read_grid(section: &mut Section, side: u32, period: Time, rules: Rules) -> Re
 }
 
 fn read_files(roads: &Path, trips: &Path, units: Units) -> Result<Input, ScenarioError> {
-    let at = |file: &text::Input, flaw: Flaw| {
-        ScenarioError::in_file(&file.name, &file.text, flaw.at, flaw.problem, flaw.allowed)
-    };
     let file = text::Input::load(roads, MAX_BYTES)?;
     let NetworkFile { network, zones, unused } =
-        read_network(&file.text, units).map_err(|flaw| at(&file, flaw))?;
+        read_network(&file.text, units).map_err(|flaw| flaw.in_file(&file.name, &file.text))?;
     let file = text::Input::load(trips, MAX_BYTES)?;
-    let table = read_trips(&file.text, zones, network.numbering()).map_err(|flaw| at(&file, flaw))?;
+    let table = read_trips(&file.text, zones, network.numbering())
+        .map_err(|flaw| flaw.in_file(&file.name, &file.text))?;
     let mut notes: Vec<(&str, Value)> = Vec::new();
     if !unused.is_empty() {
         notes.push(("columns_not_used", unused.join(", ").into()));

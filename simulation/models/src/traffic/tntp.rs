@@ -12,24 +12,8 @@ mod network;
 mod text;
 mod trips;
 
-use std::ops::Range;
-
 pub(crate) use network::{NetworkFile, Units, read_network};
 pub(crate) use trips::read_trips;
-
-/// A mistake in a file: where, what, and what is allowed instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flaw {
-    pub at: Range<usize>,
-    pub problem: String,
-    pub allowed: String,
-}
-
-impl Flaw {
-    fn new(at: Range<usize>, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Self { at, problem: problem.into(), allowed: allowed.into() }
-    }
-}
 
 #[cfg(test)]
 mod tests;

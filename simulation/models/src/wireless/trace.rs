@@ -24,7 +24,7 @@ use paceline_scenario::ScenarioError;
 
 use super::MOST_HOSTS;
 use super::space::{Point, Space};
-use crate::input::{Input, shown};
+use crate::input::{Flaw, Input, shown};
 
 /// The most bytes of a file, and of the text in it if it is compressed.
 pub const MOST_BYTES: u64 = 256 << 20;
@@ -45,13 +45,6 @@ pub enum Format {
 impl Format {
     /// All of them, with the name used in scenario files.
     pub const ALL: [(&'static str, Self); 2] = [("setdest", Self::Setdest), ("bonnmotion", Self::BonnMotion)];
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Flaw {
-    at: Range<usize>,
-    problem: String,
-    allowed: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +100,7 @@ impl Trace {
             Format::BonnMotion => bonnmotion::read(text),
         };
         let Movements { numbers, waypoints: hosts, unplaced } =
-            read.map_err(|flaw| ScenarioError::in_file(name, text, flaw.at, flaw.problem, flaw.allowed))?;
+            read.map_err(|flaw| flaw.in_file(name, text))?;
         if hosts.is_empty() {
             let problem = "no host moves in this file";
             return Err(ScenarioError::in_file(name, text, 0..0, problem, "at least one host"));
@@ -182,7 +175,7 @@ struct Word<'t> {
 
 impl Word<'_> {
     fn refuse(&self, problem: impl Into<String>, allowed: impl Into<String>) -> Flaw {
-        Flaw { at: self.at.clone(), problem: problem.into(), allowed: allowed.into() }
+        Flaw::new(self.at.clone(), problem, allowed)
     }
 
     /// The word as messages show it.

@@ -5,7 +5,7 @@
 //! the others, the number of lanes is read where there is one. What else the file has (the congestion
 //! function's B and power, speeds, tolls, types) changes nothing here, and is named in the results.
 
-use super::Flaw;
+use crate::input::Flaw;
 
 /// The columns that are read, and what files call them; lanes may be at any place behind the others.
 const ROLES: [(&str, &[&str]); 6] = [

@@ -15,9 +15,9 @@ use std::ops::Range;
 
 use paceline_kernel::Time;
 
-use super::Flaw;
 use super::columns::{Columns, NEEDED};
 use super::text::{Header, Word, clip, lines, words};
+use crate::input::Flaw;
 use crate::traffic::network::{Network, Numbering, RoadSpec};
 
 /// The capacity of a lane in vehicles an hour.

@@ -3,7 +3,8 @@
 use paceline_kernel::Rng;
 
 use super::trips::TripTable;
-use super::{Flaw, NetworkFile, Units, read_network};
+use super::{NetworkFile, Units, read_network};
+use crate::input::Flaw;
 use crate::traffic::network::Numbering;
 
 mod variants;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::Flaw;
+use crate::input::Flaw;
 
 /// A piece of the file and its position.
 #[derive(Clone, Copy, Debug)]

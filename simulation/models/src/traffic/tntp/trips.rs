@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use super::Flaw;
 use super::text::{Header, Word, clip, lines, words};
+use crate::input::Flaw;
 use crate::traffic::demand::Trips;
 use crate::traffic::network::Numbering;
 

@@ -7,7 +7,8 @@
 //! of a host are to increase (the same time again only with the same place), and a file whose numbers make as
 //! much sense by fours or fives is refused.
 
-use super::{Flaw, MOST_HOSTS, Movements, Waypoint, Word, nanoseconds};
+use super::{MOST_HOSTS, Movements, Waypoint, Word, nanoseconds};
+use crate::input::Flaw;
 
 /// What values by threes may be mistaken for: how many there are of each waypoint, and what they are.
 const OTHERS: [(usize, &str); 2] = [
@@ -125,7 +126,7 @@ impl Reader {
         };
         if !self.hosts.is_empty() && width.values() != self.width.values() {
             let problem = format!("`#{}` after lines of another kind", comment.trim());
-            return Err(Flaw { at, problem, allowed: "one of `#2D` and `#3D`, as the first line".into() });
+            return Err(Flaw::new(at, problem, "one of `#2D` and `#3D`, as the first line"));
         }
         self.width = width;
         Ok(())
@@ -179,11 +180,9 @@ impl Reader {
         });
         let Some((width, what)) = other else { return Ok(()) };
         let end = text.lines().next().map_or(0, str::len);
-        Err(Flaw {
-            at: 0..end,
-            problem: format!("the values could come by threes or by {width}: {what}"),
-            allowed: "a first line `#2D` if they are `time x y`; `#3D` if they are `time x y z`".into(),
-        })
+        let problem = format!("the values could come by threes or by {width}: {what}");
+        let allowed = "a first line `#2D` if they are `time x y`; `#3D` if they are `time x y z`";
+        Err(Flaw::new(0..end, problem, allowed))
     }
 }
 

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::path::Walk;
-use super::{FARTHEST, Flaw, MOST_HOSTS, Movements, Waypoint, Word, nanoseconds};
+use super::{FARTHEST, MOST_HOSTS, Movements, Waypoint, Word, nanoseconds};
+use crate::input::Flaw;
 
 /// A command to a host.
 #[derive(Clone, Copy, Debug)]
@@ -96,12 +97,12 @@ fn commands(line: &str, start: usize) -> Result<Vec<Line<'_>>, Flaw> {
                 let at = start + place..start + place + 1;
                 let Some(length) = rest[1..].find(close) else {
                     let problem = format!("a `{c}` without a `{close}` on its line");
-                    return Err(Flaw { at, problem, allowed: COMMANDS.into() });
+                    return Err(Flaw::new(at, problem, COMMANDS));
                 };
                 let command = all.last_mut().expect("there is one");
                 if command.quoted.is_some() {
                     let allowed = "what is to happen at a time, all in one pair of quotes";
-                    return Err(Flaw { at, problem: "quotes after quotes".into(), allowed: allowed.into() });
+                    return Err(Flaw::new(at, "quotes after quotes", allowed));
                 }
                 let within = &rest[1..=length];
                 command.quoted = Some(scripts(within, start + place + 1));
@@ -160,7 +161,7 @@ fn obey(command: Line<'_>, all: &mut BTreeMap<u32, Orders>) -> Result<(), Flaw> 
         [] => {
             let first = quoted.iter().flatten().flatten().next();
             let at = first.map_or(0..0, |word| word.at.clone());
-            Err(Flaw { at, problem: "quotes without a time".into(), allowed: COMMANDS.into() })
+            Err(Flaw::new(at, "quotes without a time", COMMANDS))
         }
         words => take(words, None, all),
     }
@@ -266,13 +267,10 @@ fn check_heights(all: &BTreeMap<u32, Orders>) -> Result<(), Flaw> {
         let initial = (orders.z.unwrap_or(0.0), orders.named.clone());
         let other = std::iter::once(&initial).chain(&orders.heights).find(|(z, _)| *z != height);
         if let Some((z, at)) = other {
-            return Err(Flaw {
-                at: at.clone(),
-                problem: format!(
-                    "host {number} at a height of {z}, host {first} at {height}: hosts move on a plane"
-                ),
-                allowed: "the same Z_ for all hosts at all times; 0 where there is none".into(),
-            });
+            let problem =
+                format!("host {number} at a height of {z}, host {first} at {height}: hosts move on a plane");
+            let allowed = "the same Z_ for all hosts at all times; 0 where there is none";
+            return Err(Flaw::new(at.clone(), problem, allowed));
         }
     }
     Ok(())
