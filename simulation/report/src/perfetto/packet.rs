@@ -33,7 +33,6 @@ pub struct TracePacket {
     /// Which sequence of packets it belongs to; names are known within a sequence.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
-    /// Something that happened on a track.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
     /// Names that it and later packets of the sequence use by number.
@@ -42,7 +41,6 @@ pub struct TracePacket {
     /// How it depends on earlier packets of its sequence.
     #[prost(uint32, optional, tag = "13")]
     pub sequence_flags: Option<u32>,
-    /// A new track.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
 }
@@ -50,10 +48,8 @@ pub struct TracePacket {
 /// Names by number.
 #[derive(Clone, PartialEq, Message)]
 pub struct InternedData {
-    /// Names of slices.
     #[prost(message, repeated, tag = "2")]
     pub event_names: Vec<InternedName>,
-    /// Names of annotations.
     #[prost(message, repeated, tag = "3")]
     pub debug_annotation_names: Vec<InternedName>,
 }
@@ -73,7 +69,6 @@ pub struct InternedName {
 #[repr(i32)]
 pub enum EventType {
     Unspecified = 0,
-    /// A slice begins.
     SliceBegin = 1,
     /// The slice begun last ends.
     SliceEnd = 2,
@@ -92,7 +87,6 @@ pub struct TrackEvent {
     /// What it is.
     #[prost(enumeration = "EventType", optional, tag = "9")]
     pub r#type: Option<i32>,
-    /// The number of the slice's name.
     #[prost(uint64, optional, tag = "10")]
     pub name_iid: Option<u64>,
     #[prost(uint64, optional, tag = "11")]
@@ -100,7 +94,6 @@ pub struct TrackEvent {
     /// The slice's name itself, where it has no number.
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
-    /// The counter's value.
     #[prost(double, optional, tag = "44")]
     pub double_counter_value: Option<f64>,
     /// Arrows that go through it, by number.
@@ -114,7 +107,6 @@ pub struct TrackEvent {
 /// A name and a number.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct DebugAnnotation {
-    /// The number of the name.
     #[prost(uint64, optional, tag = "1")]
     pub name_iid: Option<u64>,
     #[prost(uint64, optional, tag = "3")]
@@ -129,19 +121,14 @@ pub struct TrackDescriptor {
     pub uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// Set for a process.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// Set for a thread.
     #[prost(message, optional, tag = "4")]
     pub thread: Option<ThreadDescriptor>,
-    /// The track that it belongs to.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
-    /// Set for a counter.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
-    /// How its children are ordered.
     #[prost(int32, optional, tag = "11")]
     pub child_ordering: Option<i32>,
     /// Its place among the children of its parent.
