@@ -129,7 +129,7 @@ impl<O> Report<O> {
     /// The report without the outputs, and the outputs: who prints one need not know what a model leaves
     /// behind.
     pub fn split(self) -> (Report<()>, Vec<O>) {
-        /// The report, field by field, since its type changes.
+        // The report, field by field, since its type changes.
         macro_rules! without_outputs {
             ($($field:ident)*) => { Report { $($field: self.$field,)* outputs: Vec::new() } };
         }

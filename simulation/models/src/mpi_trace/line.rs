@@ -9,6 +9,16 @@ use super::{ANY, Action, Ends, Message, types};
 
 /// The most ranks.
 pub(super) const MOST_RANKS: usize = 1 << 16;
+/// The most arguments of actions whose number of arguments does not depend on that of ranks.
+const MOST_ARGUMENTS: [(&[&str], usize); 6] = [
+    (&["barrier"], 0),
+    // The argument of `waitall` is the number of requests.
+    (&["init", "compute", "sleep", "waitall"], 1),
+    (&["wait", "test", "bcast", "allreduce", "scan", "exscan"], 3),
+    (&["send", "isend", "recv", "irecv", "reduce", "alltoall", "allgather"], 4),
+    (&["gather", "scatter"], 5),
+    (&["sendrecv"], 6),
+];
 /// The known actions, for messages.
 pub(super) const KNOWN: &str = "init, finalize, comm_size, comm_dup, location, compute, sleep, send, recv, isend, irecv, \
      sendRecv, wait, test, waitall, barrier, bcast, reduce, allreduce, alltoall, alltoallv, gather, gatherv, allgather, \
@@ -158,13 +168,11 @@ impl<'t> Line<'t> {
     }
 
     fn message(&self, default: f64) -> Result<Option<Message>, TraceError> {
-        self.at_most(4)?;
         let (tag, bytes) = (self.tag(1, false)?, self.bytes(2, 3, default)?);
         Ok(self.receiver(0)?.map(|other| Message { other, tag, bytes }))
     }
 
     fn received(&self, default: f64) -> Result<Message, TraceError> {
-        self.at_most(4)?;
         // SimGrid: a size that is not known.
         let is_unknown = self.is_one_of(2, &["-1"]);
         let element = self.element(3, default)?;
@@ -174,7 +182,6 @@ impl<'t> Line<'t> {
 
     /// The request that a `wait` or a `test` names; `None` for what nobody was sent.
     fn request(&self) -> Result<Option<Ends>, TraceError> {
-        self.at_most(3)?;
         self.word(2, "SENDER RECEIVER TAG")?;
         let (from, tag) = (self.sender(0)?, self.tag(2, true)?);
         Ok(self.receiver(1)?.map(|to| (from, to, tag)))
@@ -191,28 +198,21 @@ impl<'t> Line<'t> {
     pub(super) fn said(&self, element: f64) -> Result<Said, TraceError> {
         let name = self.words[1].to_ascii_lowercase();
         let maybe = |action: Option<Action>| Ok(action.map_or(Said::Nothing, Said::Act));
+        if let Some((_, most)) = MOST_ARGUMENTS.iter().find(|(names, _)| names.contains(&name.as_str())) {
+            self.at_most(*most)?;
+        }
         Ok(Said::Act(match name.as_str() {
-            "init" => {
-                self.at_most(1)?;
-                // SimGrid: sizes are in doubles if `init` has any argument.
-                return Ok(Said::Init(if self.arguments() > 0 { 8.0 } else { 1.0 }));
-            }
+            // SimGrid: sizes are in doubles if `init` has any argument.
+            "init" => return Ok(Said::Init(if self.arguments() > 0 { 8.0 } else { 1.0 })),
             // Their arguments are told to people: the number of ranks, a place in a source file.
             "finalize" | "comm_size" | "comm_dup" | "location" => return Ok(Said::Nothing),
-            "compute" => {
-                self.at_most(1)?;
-                Action::Compute(self.number(0, "a number of flops")?)
-            }
-            "sleep" => {
-                self.at_most(1)?;
-                Action::Sleep(self.number(0, "a number of seconds")?)
-            }
+            "compute" => Action::Compute(self.number(0, "a number of flops")?),
+            "sleep" => Action::Sleep(self.number(0, "a number of seconds")?),
             "send" => return maybe(self.message(element)?.map(Action::Send)),
             "isend" => return maybe(self.message(element)?.map(Action::StartSend)),
             "recv" => Action::Receive(self.received(element)?),
             "irecv" => Action::StartReceive(self.received(element)?),
             "sendrecv" => {
-                self.at_most(6)?;
                 let (bytes, to) = (self.bytes(0, 4, element)?, self.receiver(1)?);
                 self.bytes(2, 5, element)?;
                 Action::SendReceive { to, from: self.sender(3)?, bytes }
@@ -220,11 +220,7 @@ impl<'t> Line<'t> {
             "wait" if self.arguments() == 0 => return Ok(Said::BareWait),
             "wait" => return maybe(self.request()?.map(Action::Wait)),
             "test" => return maybe(self.request()?.map(Action::Test)),
-            "waitall" => {
-                // The number of requests.
-                self.at_most(1)?;
-                Action::WaitAll
-            }
+            "waitall" => Action::WaitAll,
             "comm_split" | "comm_create" | "comm_free" => {
                 let problem =
                     format!("`{}`: ranks in communicators of their own are not replayed", self.words[1]);
@@ -237,34 +233,19 @@ impl<'t> Line<'t> {
     fn collective(&self, name: &str, element: f64) -> Result<Action, TraceError> {
         let flops = || self.number(1, "a number of flops");
         Ok(match name {
-            "barrier" => {
-                self.at_most(0)?;
-                Action::Barrier
-            }
-            "bcast" => {
-                self.at_most(3)?;
-                Action::Broadcast { bytes: self.bytes(0, 2, element)?, root: self.root(1)? }
-            }
+            "barrier" => Action::Barrier,
+            "bcast" => Action::Broadcast { bytes: self.bytes(0, 2, element)?, root: self.root(1)? },
             "reduce" => {
-                self.at_most(4)?;
                 Action::Reduce { bytes: self.bytes(0, 3, element)?, flops: flops()?, root: self.root(2)? }
             }
-            "allreduce" => {
-                self.at_most(3)?;
-                Action::ReduceAll { bytes: self.bytes(0, 2, element)?, flops: flops()? }
-            }
-            "scan" | "exscan" => {
-                self.at_most(3)?;
-                Action::Scan { bytes: self.bytes(0, 2, element)?, flops: flops()? }
-            }
+            "allreduce" => Action::ReduceAll { bytes: self.bytes(0, 2, element)?, flops: flops()? },
+            "scan" | "exscan" => Action::Scan { bytes: self.bytes(0, 2, element)?, flops: flops()? },
             "alltoall" | "allgather" => {
-                self.at_most(4)?;
                 let bytes = self.bytes(0, 2, element)?;
                 self.bytes(1, 3, element)?;
                 if name == "alltoall" { Action::Exchange { bytes } } else { Action::GatherAll { bytes } }
             }
             "gather" | "scatter" => {
-                self.at_most(5)?;
                 let (bytes, root) = (self.bytes(0, 3, element)?, self.root(2)?);
                 self.bytes(1, 4, element)?;
                 if name == "gather" {
