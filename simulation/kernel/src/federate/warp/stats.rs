@@ -70,24 +70,13 @@ impl Rollbacks {
 
     /// Adds those of another federate.
     pub fn join(&mut self, other: &Self) {
-        self.processed += other.processed;
-        self.safe += other.safe;
-        self.primary += other.primary;
-        self.secondary += other.secondary;
-        self.undone += other.undone;
-        self.coasted += other.coasted;
-        self.antis += other.antis;
-        self.annihilated += other.annihilated;
-        self.confirmed += other.confirmed;
-        self.copied += other.copied;
-        self.most_copies += other.most_copies;
-        self.kept_copies += other.kept_copies;
-        self.batches += other.batches;
-        self.most_log_bytes += other.most_log_bytes;
-        self.commits += other.commits;
-        self.commit_visits += other.commit_visits;
-        self.rollback_visits += other.rollback_visits;
-        self.retreats += other.retreats;
+        macro_rules! add {
+            ($($count:ident)*) => { $(self.$count += other.$count;)* };
+        }
+        add! {
+            processed safe primary secondary undone coasted antis annihilated confirmed copied most_copies
+            kept_copies batches most_log_bytes commits commit_visits rollback_visits retreats
+        }
         self.depths.0.iter_mut().zip(other.depths.0).for_each(|(count, other)| *count += other);
         for (lp, undone) in &other.by_lp {
             *self.by_lp.entry(*lp).or_default() += undone;
