@@ -30,17 +30,12 @@ const UNTIL: &str = ".until-";
 pub struct Header {
     /// The program that has written it, and its version.
     pub program: String,
-    /// See above.
     pub version: String,
-    /// The kind of model.
     pub kind: String,
-    /// The horizon.
     pub until: Option<Time>,
-    /// The seed.
     pub seed: u64,
     /// The files that the scenario names, as they were.
     pub inputs: Vec<Input>,
-    /// The scenario.
     pub source: Source,
 }
 

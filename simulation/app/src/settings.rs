@@ -20,9 +20,7 @@ use paceline_transport::marshal::Marshalling;
 /// How a model is run.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// The horizon.
     pub until: Option<Time>,
-    /// The synchronization protocol.
     pub protocol: Protocol,
     /// Federates; as the engine sees fit unless said.
     pub federates: Option<u32>,
@@ -32,13 +30,11 @@ pub struct RunSettings {
     pub trials: bool,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,
-    /// The seed of all random streams.
     pub seed: u64,
     /// The step of the time-step protocol; the lookahead unless said.
     pub step: Option<Time>,
     /// Whether simultaneous events are ordered at random.
     pub random_ties: bool,
-    /// Whether threads are pinned to cores.
     pub pin: bool,
     /// Real time from one checkpoint to the next; none unless said.
     pub checkpoint: Option<Duration>,

@@ -58,12 +58,10 @@ impl<M: Model> Log<M> {
         }
     }
 
-    /// Bytes taken.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Copies of states kept.
     pub fn copies(&self) -> usize {
         self.copies
     }
@@ -157,7 +155,6 @@ impl<M: Model> Log<M> {
         first
     }
 
-    /// Makes `link` the LP's latest run.
     pub fn set_last(&mut self, local: usize, link: Link) {
         self.last[local] = link;
     }
