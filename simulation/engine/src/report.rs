@@ -134,9 +134,9 @@ impl<O> Report<O> {
             ($($field:ident)*) => { Report { $($field: self.$field,)* outputs: Vec::new() } };
         }
         let report = without_outputs! {
-            protocol federates groups tried threads processes links lps events resumed_events wall digest end_time
-            ended_by windows null_messages rollbacks gvt_rounds gvt_steps gvt_lag legs checkpoints checkpoints_wall
-            checkpoints_failed balancing lateness dropped unpaced
+            protocol federates groups tried threads processes links lps events resumed_events wall digest
+            end_time ended_by windows null_messages rollbacks gvt_rounds gvt_steps gvt_lag legs checkpoints
+            checkpoints_wall checkpoints_failed balancing lateness dropped unpaced
         };
         (report, self.outputs)
     }

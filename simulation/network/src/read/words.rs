@@ -21,8 +21,8 @@ const fn form(name: &'static str, attributes: &'static str, children: &'static s
 const ZONE: Form = form(
     "zone",
     "id, routing, coordinates",
-    "zone, AS, cluster, cabinet, host, peer, router, storage_type, storage, link, backbone, host_link, route, \
-     zoneRoute, ASroute, bypassRoute, bypassZoneRoute, bypassASroute, trace, trace_connect, prop",
+    "zone, AS, cluster, cabinet, host, peer, router, storage_type, storage, link, backbone, host_link, \
+     route, zoneRoute, ASroute, bypassRoute, bypassZoneRoute, bypassASroute, trace, trace_connect, prop",
 );
 
 const ROUTE: &str = "src, dst, symmetrical";
@@ -64,8 +64,8 @@ const FORMS: &[Form] = &[
     ),
     form(
         "cluster",
-        "id, prefix, suffix, radical, speed, core, bw, lat, sharing_policy, topology, topo_parameters, bb_bw, \
-         bb_lat, bb_sharing_policy, router_id, limiter_link, loopback_bw, loopback_lat",
+        "id, prefix, suffix, radical, speed, core, bw, lat, sharing_policy, topology, topo_parameters, \
+         bb_bw, bb_lat, bb_sharing_policy, router_id, limiter_link, loopback_bw, loopback_lat",
         "prop",
     ),
     form("cabinet", "id, prefix, suffix, radical, speed, bw, lat", ""),
