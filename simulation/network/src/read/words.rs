@@ -47,7 +47,8 @@ const FORMS: &[Form] = &[
     Form { name: "AS", ..ZONE },
     form(
         "host",
-        "id, speed, core, speed_file, availability_file, state_file, coordinates, pstate, availability, state",
+        "id, speed, core, speed_file, availability_file, state_file, coordinates, pstate, availability, \
+         state",
         "prop, disk, mount",
     ),
     form("peer", "id, speed, bw_in, bw_out, lat, coordinates, speed_file, availability_file, state_file", ""),
