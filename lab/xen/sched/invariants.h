@@ -13,19 +13,19 @@
 #include "run_queue.h"
 
 #ifndef NDEBUG
-static inline unsigned int check_tree(const struct rb_root *tree, bool shared)
-{
-	struct rb_node *node, *next;
-	unsigned int count = 0;
-
-	for (node = rb_first(tree); node; node = next, count++) {
-		next = rb_next(node);
-		if (next)
-			ASSERT(shared ? comes_first(SHARED_UNIT(node), SHARED_UNIT(next))
-				      : comes_first(OWN_UNIT(node), OWN_UNIT(next)));
-	}
-	return count;
-}
+/* The number of units in a tree of `type` by the node `member`, which must be in the order of `before`. */
+#define check_tree(root, type, member, before)                                                                         \
+	({                                                                                                             \
+		struct rb_node *node_, *next_;                                                                         \
+		unsigned int count_ = 0;                                                                               \
+                                                                                                                       \
+		for (node_ = rb_first(root); node_; node_ = next_, count_++) {                                         \
+			next_ = rb_next(node_);                                                                        \
+			if (next_)                                                                                     \
+				ASSERT(before(container_of(node_, type, member), container_of(next_, type, member)));  \
+		}                                                                                                      \
+		count_;                                                                                                \
+	})
 
 static inline void check_unit(const struct pace_sched *sched, const struct pace_unit *own)
 {
@@ -49,11 +49,11 @@ static inline void check_instance(const struct pace_sched *sched)
 		in_shared += own->place.reach != ONLY;
 		in_own += own->place.reach != ANYWHERE;
 	}
-	ASSERT(check_tree(&sched->shared, true) == in_shared);
+	ASSERT(check_tree(&sched->shared, struct pace_unit, in_shared, comes_first) == in_shared);
 	for_each_cpu (cpu, &sched->cpus) {
 		const struct pace_pcpu *pcpu = &sched->pcpus[cpu];
 
-		in_own -= check_tree(&pcpu->own, false);
+		in_own -= check_tree(&pcpu->own, struct pace_unit, in_own, comes_first);
 		ASSERT(!pcpu->running || pcpu->running->runs_on == cpu);
 		if (cpumask_test_cpu(cpu, &sched->idle))
 			ASSERT(!pcpu->running && !cpumask_test_cpu(cpu, &sched->busy));

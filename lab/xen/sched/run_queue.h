@@ -110,37 +110,27 @@ static inline bool may_run_on(const struct pace_unit *own, unsigned int cpu)
 #define SHARED_UNIT(node) container_of(node, struct pace_unit, in_shared)
 #define OWN_UNIT(node) container_of(node, struct pace_unit, in_own)
 
-static inline void shared_insert(struct pace_sched *sched, struct pace_unit *own)
-{
-	struct rb_node **at = &sched->shared.rb_node, *parent = NULL;
-
-	while (*at) {
-		parent = *at;
-		at = comes_first(own, SHARED_UNIT(parent)) ? &parent->rb_left : &parent->rb_right;
-	}
-	rb_link_node(&own->in_shared, parent, at);
-	rb_insert_color(&own->in_shared, &sched->shared);
-}
-
-static inline void own_insert(struct pace_pcpu *pcpu, struct pace_unit *own)
-{
-	struct rb_node **at = &pcpu->own.rb_node, *parent = NULL;
-
-	while (*at) {
-		parent = *at;
-		at = comes_first(own, OWN_UNIT(parent)) ? &parent->rb_left : &parent->rb_right;
-	}
-	rb_link_node(&own->in_own, parent, at);
-	rb_insert_color(&own->in_own, &pcpu->own);
-}
+/* Puts `unit` into the tree `root` by its node `member`, behind all that `before` does not put it before. */
+#define tree_insert(root, unit, member, before)                                                                        \
+	do {                                                                                                           \
+		struct rb_node **at_ = &(root)->rb_node, *parent_ = NULL;                                              \
+                                                                                                                       \
+		while (*at_) {                                                                                         \
+			parent_ = *at_;                                                                                \
+			at_ = before(unit, container_of(parent_, __typeof__(*(unit)), member)) ? &parent_->rb_left     \
+											       : &parent_->rb_right;   \
+		}                                                                                                      \
+		rb_link_node(&(unit)->member, parent_, at_);                                                           \
+		rb_insert_color(&(unit)->member, root);                                                                \
+	} while (0)
 
 /* Puts a unit that waits into its trees. */
 static inline void link_unit(struct pace_sched *sched, struct pace_unit *own)
 {
 	if (own->place.reach != ANYWHERE)
-		own_insert(&sched->pcpus[own->place.cpu], own);
+		tree_insert(&sched->pcpus[own->place.cpu].own, own, in_own, comes_first);
 	if (own->place.reach != ONLY)
-		shared_insert(sched, own);
+		tree_insert(&sched->shared, own, in_shared, comes_first);
 }
 
 static inline void unlink_unit(struct pace_sched *sched, struct pace_unit *own)

@@ -15,45 +15,6 @@
 #include "sedf_moves.h"
 
 #ifndef NDEBUG
-static inline unsigned int check_order(const struct rb_root *root)
-{
-	struct rb_node *node, *next;
-	unsigned int count = 0;
-
-	for (node = rb_first(root); node; node = next, count++) {
-		next = rb_next(node);
-		if (next)
-			ASSERT(order_less(&BY_ORDER(node)->spot, &BY_ORDER(next)->spot));
-	}
-	return count;
-}
-
-static inline unsigned int check_ranks(const struct rb_root *root)
-{
-	struct rb_node *node, *next;
-	unsigned int count = 0;
-
-	for (node = rb_first(root); node; node = next, count++) {
-		next = rb_next(node);
-		if (next)
-			ASSERT(rank_less(&BY_RANK(node)->spot, &BY_RANK(next)->spot));
-	}
-	return count;
-}
-
-static inline unsigned int check_periods(const struct rb_root *root)
-{
-	struct rb_node *node, *next;
-	unsigned int count = 0;
-
-	for (node = rb_first(root); node; node = next, count++) {
-		next = rb_next(node);
-		if (next)
-			ASSERT(period_less(BY_PERIOD(node), BY_PERIOD(next)));
-	}
-	return count;
-}
-
 static inline void check_ports(const struct ports *ports)
 {
 	unsigned int word, count = 0;
@@ -86,12 +47,14 @@ static inline void check_lines(const struct sedf *sedf)
 	for_each_cpu (cpu, &sedf->base.cpus) {
 		const struct sedf_pcpu *pcpu = &sedf->pcpus[cpu];
 
-		in_periods -= check_periods(&pcpu->periods);
+		in_periods -= check_tree(&pcpu->periods, struct sedf_unit, period_node, period_less);
 		for (kind = 0; kind < LINES; kind++) {
-			unsigned int count = check_order(&pcpu->lines[kind].in_order);
+			const struct line *line = &pcpu->lines[kind];
+			unsigned int count = check_tree(&line->in_order, struct sedf_unit, order_node, order_less);
+			unsigned int ranked = check_tree(&line->by_rank, struct sedf_unit, rank_node, rank_less);
 
 			in_lines -= count;
-			ASSERT(check_ranks(&pcpu->lines[kind].by_rank) == (sedf->rule == PLAIN ? 0 : count));
+			ASSERT(ranked == (sedf->rule == PLAIN ? 0 : count));
 		}
 	}
 	ASSERT(in_lines == 0 && in_periods == 0);

@@ -105,19 +105,19 @@ static inline struct sedf_unit *running_on(const struct sedf *sedf, unsigned int
 	return sedf_unit_of(sedf->base.pcpus[cpu].running);
 }
 
-static inline bool order_less(const struct spot *a, const struct spot *b)
+static inline bool order_less(const struct sedf_unit *a, const struct sedf_unit *b)
 {
-	return a->order != b->order ? a->order < b->order : a->arrival < b->arrival;
+	return a->spot.order != b->spot.order ? a->spot.order < b->spot.order : a->spot.arrival < b->spot.arrival;
 }
 
-static inline bool rank_less(const struct spot *a, const struct spot *b)
+static inline bool rank_less(const struct sedf_unit *a, const struct sedf_unit *b)
 {
-	if (a->behind != b->behind)
-		return a->behind < b->behind;
-	if (a->no_messages != b->no_messages)
-		return a->no_messages < b->no_messages;
-	if (a->chosen_ns != b->chosen_ns)
-		return a->chosen_ns < b->chosen_ns;
+	if (a->spot.behind != b->spot.behind)
+		return a->spot.behind < b->spot.behind;
+	if (a->spot.no_messages != b->spot.no_messages)
+		return a->spot.no_messages < b->spot.no_messages;
+	if (a->spot.chosen_ns != b->spot.chosen_ns)
+		return a->spot.chosen_ns < b->spot.chosen_ns;
 	return order_less(a, b);
 }
 
@@ -145,27 +145,14 @@ static inline void set_rank(const struct sedf *sedf, struct sedf_unit *own)
 
 static inline void link_rank(struct line *line, struct sedf_unit *own)
 {
-	struct rb_node **at = &line->by_rank.rb_node, *parent = NULL;
-
-	while (*at) {
-		parent = *at;
-		at = rank_less(&own->spot, &BY_RANK(parent)->spot) ? &parent->rb_left : &parent->rb_right;
-	}
-	rb_link_node(&own->rank_node, parent, at);
-	rb_insert_color(&own->rank_node, &line->by_rank);
+	tree_insert(&line->by_rank, own, rank_node, rank_less);
 }
 
 static inline void link_line(struct sedf *sedf, struct sedf_unit *own)
 {
 	struct line *line = &sedf->pcpus[own->home].lines[own->place];
-	struct rb_node **at = &line->in_order.rb_node, *parent = NULL;
 
-	while (*at) {
-		parent = *at;
-		at = order_less(&own->spot, &BY_ORDER(parent)->spot) ? &parent->rb_left : &parent->rb_right;
-	}
-	rb_link_node(&own->order_node, parent, at);
-	rb_insert_color(&own->order_node, &line->in_order);
+	tree_insert(&line->in_order, own, order_node, order_less);
 	if (sedf->rule != PLAIN)
 		link_rank(line, own);
 }
@@ -181,15 +168,7 @@ static inline void unlink_line(struct sedf *sedf, struct sedf_unit *own)
 
 static inline void link_period(struct sedf *sedf, struct sedf_unit *own)
 {
-	struct rb_root *root = &sedf->pcpus[own->home].periods;
-	struct rb_node **at = &root->rb_node, *parent = NULL;
-
-	while (*at) {
-		parent = *at;
-		at = period_less(own, BY_PERIOD(parent)) ? &parent->rb_left : &parent->rb_right;
-	}
-	rb_link_node(&own->period_node, parent, at);
-	rb_insert_color(&own->period_node, root);
+	tree_insert(&sedf->pcpus[own->home].periods, own, period_node, period_less);
 	own->waits_for_period = true;
 }
 

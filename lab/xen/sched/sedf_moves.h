@@ -179,7 +179,7 @@ static inline void ask_if_better(struct sedf *sedf, const struct sedf_unit *own)
 	bool better = !runs || own->place == LINE_RUN;
 
 	if (!better && own->place == LINE_PENALTY)
-		better = runs->place == LINE_PENALTY ? order_less(&own->spot, &runs->spot) : runs->place == LINE_EXTRA;
+		better = runs->place == LINE_PENALTY ? order_less(own, runs) : runs->place == LINE_EXTRA;
 	if (better || (own->dom->share.slice_ns && period_begins_ns(own) < sedf->pcpus[own->home].slice_end_ns))
 		queue_ask(&sedf->base, own->home);
 }
