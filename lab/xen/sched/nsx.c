@@ -136,14 +136,6 @@ static void cf_check nsx_insert_unit(const struct scheduler *ops, struct sched_u
 	unit_schedule_unlock_irq(lock, unit);
 }
 
-static void cf_check nsx_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
-{
-	spinlock_t *lock = unit_schedule_lock_irq(unit);
-
-	forget(sched_of(ops), pace_of(unit));
-	unit_schedule_unlock_irq(lock, unit);
-}
-
 static void cf_check nsx_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct nsx *nsx = nsx_of(sched_of(ops));
@@ -258,25 +250,18 @@ static void cf_check nsx_dump_settings(const struct scheduler *ops)
 static const struct scheduler nsx_def = {
 	.name = "NSX, a virtual clock per VCPU",
 	.opt_name = "nsx",
-	.sched_id = XEN_SCHEDULER_NULL,
 	.init = nsx_init,
-	.deinit = pace_deinit,
+	PACE_OPERATIONS(nsx),
 	.alloc_domdata = nsx_alloc_domdata,
 	.free_domdata = pace_free,
-	.alloc_udata = nsx_alloc_udata,
-	.free_udata = pace_free,
 	.switch_sched = nsx_switch_sched,
 	.deinit_pdata = nsx_deinit_pdata,
 	.move_timers = nsx_move_timers,
 	.pick_resource = pace_pick_resource,
-	.insert_unit = nsx_insert_unit,
-	.remove_unit = nsx_remove_unit,
-	.wake = nsx_wake,
+	.remove_unit = pace_remove_unit,
 	.sleep = pace_sleep,
 	.yield = pace_yield,
 	.migrate = nsx_migrate,
 	.context_saved = nsx_context_saved,
-	.do_schedule = nsx_do_schedule,
-	.dump_settings = nsx_dump_settings,
 };
 REGISTER_SCHEDULER(nsx_def);

@@ -3,8 +3,8 @@
  * Operations that several plug-ins have in common, as Xen calls them, and the limits of their parameters. A plug-in puts those
  * that do all it needs into its table, and calls the others from its own operations.
  *
- * Locks: see paceline.h. pace_sleep and pace_yield are called with the lock; pace_context_saved and pace_deinit_pdata take
- * it.
+ * Locks: see paceline.h. pace_sleep and pace_yield are called with the lock; pace_context_saved, pace_remove_unit and
+ * pace_deinit_pdata take it.
  */
 #ifndef PACELINE_OPERATIONS_H
 #define PACELINE_OPERATIONS_H
@@ -51,6 +51,19 @@ static inline void cf_check pace_deinit_pdata(const struct scheduler *ops, void 
 	spin_unlock_irqrestore(&sched->lock, flags);
 }
 
+static inline spinlock_t *cf_check pace_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
+{
+	return add_cpu(sched_of(ops), cpu, vdata);
+}
+
+static inline void cf_check pace_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
+{
+	spinlock_t *lock = unit_schedule_lock_irq(unit);
+
+	forget(sched_of(ops), pace_of(unit));
+	unit_schedule_unlock_irq(lock, unit);
+}
+
 static inline struct sched_resource *cf_check pace_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
 {
 	return any_resource(unit);
@@ -82,5 +95,11 @@ static inline void cf_check pace_context_saved(const struct scheduler *ops, stru
 		queue_offer(sched, pace_of(unit));
 	unit_schedule_unlock_irq(lock, unit);
 }
+
+/* What the tables of all plug-ins have; a plug-in's own operations begin with `prefix`. */
+#define PACE_OPERATIONS(prefix)                                                                                        \
+	.sched_id = XEN_SCHEDULER_NULL, .deinit = pace_deinit, .alloc_udata = prefix##_alloc_udata,                    \
+	.free_udata = pace_free, .insert_unit = prefix##_insert_unit, .wake = prefix##_wake,                           \
+	.do_schedule = prefix##_do_schedule, .dump_settings = prefix##_dump_settings
 
 #endif

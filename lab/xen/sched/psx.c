@@ -139,11 +139,6 @@ static void *cf_check psx_alloc_udata(const struct scheduler *ops, struct sched_
 	return own;
 }
 
-static spinlock_t *cf_check psx_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
-{
-	return add_cpu(sched_of(ops), cpu, vdata);
-}
-
 static void cf_check psx_insert_unit(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct psx_unit *own = psx_unit_of(pace_of(unit));
@@ -251,22 +246,15 @@ static void cf_check psx_dump_settings(const struct scheduler *ops)
 static const struct scheduler psx_def = {
 	.name = "PSX, the least simulation time first",
 	.opt_name = "psx",
-	.sched_id = XEN_SCHEDULER_NULL,
 	.init = psx_init,
-	.deinit = pace_deinit,
-	.alloc_udata = psx_alloc_udata,
-	.free_udata = pace_free,
-	.switch_sched = psx_switch_sched,
+	PACE_OPERATIONS(psx),
+	.switch_sched = pace_switch_sched,
 	.deinit_pdata = pace_deinit_pdata,
 	.pick_resource = pace_pick_resource,
-	.insert_unit = psx_insert_unit,
 	.remove_unit = psx_remove_unit,
-	.wake = psx_wake,
 	.sleep = pace_sleep,
 	.yield = pace_yield,
 	.context_saved = pace_context_saved,
-	.do_schedule = psx_do_schedule,
 	.report = psx_report,
-	.dump_settings = psx_dump_settings,
 };
 REGISTER_SCHEDULER(psx_def);

@@ -89,14 +89,6 @@ static void cf_check plus_insert_unit(const struct scheduler *ops, struct sched_
 	unit_schedule_unlock_irq(lock, unit);
 }
 
-static void cf_check plus_remove_unit(const struct scheduler *ops, struct sched_unit *unit)
-{
-	spinlock_t *lock = unit_schedule_lock_irq(unit);
-
-	forget(sched_of(ops), pace_of(unit));
-	unit_schedule_unlock_irq(lock, unit);
-}
-
 static void cf_check plus_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
 	struct plus *plus = plus_of(ops);
@@ -261,26 +253,19 @@ static void cf_check plus_dump_settings(const struct scheduler *ops)
 static const struct scheduler plus_def = {
 	.name = "PSX+, the least LVT first, with a share for every unit",
 	.opt_name = "psxplus",
-	.sched_id = XEN_SCHEDULER_NULL,
 	.init = plus_init,
-	.deinit = pace_deinit,
-	.alloc_udata = plus_alloc_udata,
-	.free_udata = pace_free,
+	PACE_OPERATIONS(plus),
 	.alloc_domdata = plus_alloc_domdata,
 	.free_domdata = pace_free,
 	.switch_sched = plus_switch_sched,
 	.deinit_pdata = plus_deinit_pdata,
 	.pick_resource = pace_pick_resource,
-	.insert_unit = plus_insert_unit,
-	.remove_unit = plus_remove_unit,
-	.wake = plus_wake,
+	.remove_unit = pace_remove_unit,
 	.sleep = plus_sleep,
 	.yield = plus_yield,
 	.context_saved = pace_context_saved,
-	.do_schedule = plus_do_schedule,
 	.report = plus_report,
 	.pending = plus_pending,
 	.ports_closed = plus_ports_closed,
-	.dump_settings = plus_dump_settings,
 };
 REGISTER_SCHEDULER(plus_def);

@@ -78,11 +78,6 @@ static void *cf_check sedf_alloc_udata(const struct scheduler *ops, struct sched
 	return own;
 }
 
-static spinlock_t *cf_check sedf_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)
-{
-	return add_cpu(sched_of(ops), cpu, vdata);
-}
-
 /* The unit stays at home if it may. */
 static struct sched_resource *cf_check sedf_pick_resource(const struct scheduler *ops, const struct sched_unit *unit)
 {
@@ -322,13 +317,11 @@ static int cf_check parse_domain_param(const char *text)
 	return result;
 }
 
-#define SEDF_OPERATIONS                                                                                       \
-	.sched_id = XEN_SCHEDULER_NULL, .deinit = pace_deinit, .alloc_domdata = sedf_alloc_domdata,           \
-	.free_domdata = sedf_free_domdata, .alloc_udata = sedf_alloc_udata, .free_udata = pace_free,    \
-	.switch_sched = sedf_switch_sched, .deinit_pdata = pace_deinit_pdata,                                 \
-	.pick_resource = sedf_pick_resource, .insert_unit = sedf_insert_unit, .remove_unit = sedf_remove_unit, \
-	.wake = sedf_wake, .sleep = sedf_sleep, .yield = sedf_yield, .migrate = sedf_migrate,                 \
-	.context_saved = sedf_context_saved, .do_schedule = sedf_do_schedule, .dump_settings = sedf_dump_settings
+#define SEDF_OPERATIONS                                                                                                \
+	PACE_OPERATIONS(sedf), .alloc_domdata = sedf_alloc_domdata, .free_domdata = sedf_free_domdata,                 \
+	.switch_sched = pace_switch_sched, .deinit_pdata = pace_deinit_pdata, .pick_resource = sedf_pick_resource,     \
+	.remove_unit = sedf_remove_unit, .sleep = sedf_sleep, .yield = sedf_yield, .migrate = sedf_migrate,            \
+	.context_saved = sedf_context_saved
 
 #define MESSAGE_OPERATIONS .pending = sedf_pending, .ports_closed = sedf_ports_closed, .page = sedf_page
 

@@ -29,18 +29,12 @@
 #define __init
 #define __read_mostly
 #define always_inline inline
-#define likely(x) (x)
-#define unlikely(x) (x)
 #define PRI_stime PRId64
 #define MICROSECS(us) ((s_time_t)(us) * 1000)
 #define MILLISECS(ms) ((s_time_t)(ms) * 1000000)
 #define SECONDS(s) ((s_time_t)(s) * 1000000000)
-#define STIME_MAX INT64_MAX
-#define XENLOG_INFO ""
 #define XENLOG_WARNING ""
-#define XENLOG_ERR ""
 #define DOMID_FIRST_RESERVED 0x7ff0
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define ASSERT(holds)                                                                              \
@@ -50,8 +44,6 @@
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
-#define ASSERT_UNREACHABLE() ASSERT(false)
-#define BUG_ON(wrong) ASSERT(!(wrong))
 
 typedef int64_t s_time_t;
 typedef uint8_t u8;
@@ -66,10 +58,8 @@ typedef uint64_t u64;
 
 /* Memory. */
 #define xzalloc(type) ((type *)calloc(1, sizeof(type)))
-#define xzalloc_array(type, count) ((type *)calloc(count, sizeof(type)))
 #define xfree(pointer) free(pointer)
 #define ERR_PTR(error) ((void *)(intptr_t)(error))
-#define IS_ERR(pointer) ((uintptr_t)(pointer) >= (uintptr_t)-4095)
 
 /* Sets of CPUs. */
 typedef struct cpumask {
@@ -158,11 +148,6 @@ static inline bool list_empty(const struct list_head *list)
 #define list_for_each_entry(at, list, member)                                                 \
 	for ((at) = list_entry((list)->next, __typeof__(*(at)), member); &(at)->member != (list); \
 	     (at) = list_entry((at)->member.next, __typeof__(*(at)), member))
-#define list_for_each_entry_safe(at, then, list, member)                                          \
-	for ((at) = list_entry((list)->next, __typeof__(*(at)), member),                           \
-	    (then) = list_entry((at)->member.next, __typeof__(*(at)), member);                     \
-	     &(at)->member != (list);                                                              \
-	     (at) = (then), (then) = list_entry((at)->member.next, __typeof__(*(at)), member))
 
 /* Trees: ordered, but not balanced. */
 struct rb_node {
@@ -172,7 +157,6 @@ struct rb_root {
 	struct rb_node *rb_node;
 };
 #define RB_ROOT ((struct rb_root){NULL})
-#define rb_entry(pointer, type, member) container_of(pointer, type, member)
 #define RB_EMPTY_ROOT(root) ((root)->rb_node == NULL)
 
 static inline void rb_link_node(struct rb_node *node, struct rb_node *parent, struct rb_node **at)
