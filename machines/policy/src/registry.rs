@@ -23,7 +23,7 @@ use crate::null::Null;
 use crate::psx::Psx;
 use crate::psx_plus::PsxPlus;
 use crate::round_robin::RoundRobin;
-use crate::rt::{Deferrable, Periodic, Polling, RtServers, Sporadic};
+use crate::rt::{Deferrable, Periodic, Polling, RtServers, Rule, Sporadic};
 use crate::rtds::Rtds;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
@@ -46,212 +46,97 @@ pub struct PolicyKind {
 }
 
 /// The settings of a domain under SEDF.
-const SHARE: &[&str] = &["period", "slice", "extra"];
+const SHARE: [&str; 3] = ["period", "slice", "extra"];
 /// The settings of a domain under the servers of RT-Xen.
-const SERVER: &[&str] = &["priority", "budget", "period"];
+const SERVER: [&str; 3] = ["priority", "budget", "period"];
 
-/// Every policy that [`build`] knows.
-pub static POLICIES: &[PolicyKind] = &[
-    PolicyKind {
-        name: "round-robin",
-        about: "all VCPUs in turn, for a slice each",
-        keys: &["slice"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(RoundRobin::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "credit",
-        about: "Xen's credit scheduler: shares by weight and cap, a boost for VCPUs that wake",
-        keys: &["slice", "tick", "ratelimit", "accounting", "boost", "load_balance", "saved_slices"],
-        domain_keys: &["weight", "cap", "soft_affinity"],
-        constructor: |settings, host| boxed(Credit::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "sedf",
-        about: "a slice of every period, and extra time: earliest deadline first",
-        keys: &["quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(Sedf::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "csde",
-        about: "SEDF, most pending messages first",
-        keys: &["ports", "choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(csde(settings, host)),
-    },
-    PolicyKind {
-        name: "csdd",
-        about: "SEDF, DOM0 with messages first, then most pending messages",
-        keys: &["ports", "choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(csdd(settings, host)),
-    },
-    PolicyKind {
-        name: "boost-1a",
-        about: "SEDF, the guest with most pending messages first",
-        keys: &["choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-1a", settings, host)),
-    },
-    PolicyKind {
-        name: "boost-1b",
-        about: "SEDF, DOM0 with messages first",
-        keys: &["choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-1b", settings, host)),
-    },
-    PolicyKind {
-        name: "boost-1c",
-        about: "SEDF, the domain with most pending messages first, if any has some",
-        keys: &["choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-1c", settings, host)),
-    },
-    PolicyKind {
-        name: "boost-2a",
-        about: "SEDF, the domain with the latest message first",
-        keys: &["choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-2a", settings, host)),
-    },
-    PolicyKind {
-        name: "boost-2bi",
-        about: "SEDF, the domain with the latest message of the last 20 ms first",
-        keys: &["window", "choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-2bi", settings, host)),
-    },
-    PolicyKind {
-        name: "boost-2bii",
-        about: "SEDF, the latest message of the last 20 ms, else most pending messages",
-        keys: &["window", "choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(boost("boost-2bii", settings, host)),
-    },
-    PolicyKind {
-        name: "psx",
-        about: "the least simulation time first, as guests report it (PSX)",
-        keys: &["tick", "reads", "rereads"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(Psx::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "nsx",
-        about: "a virtual clock per VCPU, the least first (NSX)",
-        keys: &["tick", "dom0_ticks", "stagger", "adjust", "adjust_all", "max_diff_ticks"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(Nsx::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "govindan",
-        about: "SEDF, DOM0 with messages first, then the domain that receives and sends most",
-        keys: &["window", "choice", "quantum"],
-        domain_keys: SHARE,
-        constructor: |settings, host| boxed(communication_aware(settings, host)),
-    },
-    PolicyKind {
-        name: "implicit",
-        about: "time sharing that boosts VCPUs with pending messages: at once, periodically or not",
-        keys: &["slice", "reaction", "boost-period"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(Implicit::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "credit2",
-        about: "Xen's second credit scheduler: most credits first, burnt by weight; caps",
-        keys: &["migrate_resist", "ratelimit", "most_slice", "cap_period"],
-        domain_keys: &["weight", "cap", "soft_affinity"],
-        constructor: |settings, host| boxed(Credit2::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "bvt",
-        about: "borrowed virtual time: least effective virtual time first",
-        keys: &["ctx_allow"],
-        domain_keys: &["mcu_advance", "warp", "warp_limit", "unwarp"],
-        constructor: |settings, host| boxed(Bvt::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "gang",
-        about: "all VCPUs of a domain at the same time, in slots",
-        keys: &["slot"],
-        domain_keys: &["gang"],
-        constructor: |settings, host| boxed(Gang::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "flexible",
-        about: "gang scheduling of VCPUs that need it; the others fill the gaps",
-        keys: &["evaluate", "messages", "use", "slot"],
-        domain_keys: &["gang"],
-        constructor: |settings, host| boxed(flexible(settings, host)),
-    },
-    PolicyKind {
-        name: "arinc653",
-        about: "a window for every domain in each major frame",
-        keys: &["major_frame"],
-        domain_keys: &["offset", "runtime"],
-        constructor: |settings, host| boxed(Arinc653::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "rt-deferrable",
-        about: "RT-Xen: fixed priorities, a budget kept until the period ends",
-        keys: &[],
-        domain_keys: SERVER,
-        constructor: |_, host| Ok(Box::new(RtServers::<Deferrable>::new(host))),
-    },
-    PolicyKind {
-        name: "rt-periodic",
-        about: "RT-Xen: fixed priorities, a budget idled away without work",
-        keys: &[],
-        domain_keys: SERVER,
-        constructor: |_, host| Ok(Box::new(RtServers::<Periodic>::new(host))),
-    },
-    PolicyKind {
-        name: "rt-polling",
-        about: "RT-Xen: fixed priorities, a budget lost without work",
-        keys: &[],
-        domain_keys: SERVER,
-        constructor: |_, host| Ok(Box::new(RtServers::<Polling>::new(host))),
-    },
-    PolicyKind {
-        name: "rt-sporadic",
-        about: "RT-Xen: fixed priorities, used budget is replenished a period later",
-        keys: &[],
-        domain_keys: SERVER,
-        constructor: |_, host| Ok(Box::new(RtServers::<Sporadic>::new(host))),
-    },
-    PolicyKind {
-        name: "rtds",
-        about: "Xen's RTDS: a budget in every period, earliest deadline first over all PCPUs",
-        keys: &[],
-        domain_keys: &["period", "budget", "extratime"],
-        constructor: |_, host| Ok(Box::new(Rtds::new(host))),
-    },
-    PolicyKind {
-        name: "null",
-        about: "Xen's null scheduler: every VCPU has a PCPU of its own",
-        keys: &["wait"],
-        domain_keys: &["soft_affinity"],
-        constructor: |settings, host| boxed(Null::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "psx-plus",
-        about: "the least simulation time first, with a share for every VCPU and a demotion for those that wait",
-        keys: &["tick", "patience", "period", "share_percent"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(PsxPlus::from_settings(settings, host)),
-    },
-    PolicyKind {
-        name: "nsx-plus",
-        about: "virtual clocks that run exactly and may differ by a tick",
-        keys: &["tick", "dom0_ticks"],
-        domain_keys: &[],
-        constructor: |settings, host| boxed(NsxPlus::from_settings(settings, host)),
-    },
-];
+/// Writes the table: `NAME: DESCRIPTION => CONSTRUCTOR, keys KEYS, of domains KEYS;` for each policy. Where
+/// one constructor makes several policies, `as NAME` after it is its first argument.
+macro_rules! policies {
+    ($($name:literal: $about:literal
+        => $policy:path, $(as $which:literal,)? keys $keys:expr, of domains $domain_keys:expr;)+) => {
+        /// Every policy that [`build`] knows.
+        pub static POLICIES: &[PolicyKind] = &[$(PolicyKind {
+            name: $name,
+            about: $about,
+            keys: &$keys,
+            domain_keys: &$domain_keys,
+            constructor: |settings, host| Ok(Box::new($policy($($which,)? settings, host)?)),
+        }),+];
+    };
+}
 
-fn boxed<P: Policy + 'static>(policy: Result<P, PolicyError>) -> Result<Box<dyn Policy>, PolicyError> {
-    Ok(Box::new(policy?))
+policies! {
+    "round-robin": "all VCPUs in turn, for a slice each"
+        => RoundRobin::from_settings, keys ["slice"], of domains [];
+    "credit": "Xen's credit scheduler: shares by weight and cap, a boost for VCPUs that wake"
+        => Credit::from_settings,
+            keys ["slice", "tick", "ratelimit", "accounting", "boost", "load_balance", "saved_slices"],
+            of domains ["weight", "cap", "soft_affinity"];
+    "sedf": "a slice of every period, and extra time: earliest deadline first"
+        => Sedf::from_settings, keys ["quantum"], of domains SHARE;
+    "csde": "SEDF, most pending messages first"
+        => csde, keys ["ports", "choice", "quantum"], of domains SHARE;
+    "csdd": "SEDF, DOM0 with messages first, then most pending messages"
+        => csdd, keys ["ports", "choice", "quantum"], of domains SHARE;
+    "boost-1a": "SEDF, the guest with most pending messages first"
+        => boost, as "boost-1a", keys ["choice", "quantum"], of domains SHARE;
+    "boost-1b": "SEDF, DOM0 with messages first"
+        => boost, as "boost-1b", keys ["choice", "quantum"], of domains SHARE;
+    "boost-1c": "SEDF, the domain with most pending messages first, if any has some"
+        => boost, as "boost-1c", keys ["choice", "quantum"], of domains SHARE;
+    "boost-2a": "SEDF, the domain with the latest message first"
+        => boost, as "boost-2a", keys ["choice", "quantum"], of domains SHARE;
+    "boost-2bi": "SEDF, the domain with the latest message of the last 20 ms first"
+        => boost, as "boost-2bi", keys ["window", "choice", "quantum"], of domains SHARE;
+    "boost-2bii": "SEDF, the latest message of the last 20 ms, else most pending messages"
+        => boost, as "boost-2bii", keys ["window", "choice", "quantum"], of domains SHARE;
+    "psx": "the least simulation time first, as guests report it (PSX)"
+        => Psx::from_settings, keys ["tick", "reads", "rereads"], of domains [];
+    "nsx": "a virtual clock per VCPU, the least first (NSX)"
+        => Nsx::from_settings, keys ["tick", "dom0_ticks", "stagger", "adjust", "adjust_all", "max_diff_ticks"],
+            of domains [];
+    "govindan": "SEDF, DOM0 with messages first, then the domain that receives and sends most"
+        => communication_aware, keys ["window", "choice", "quantum"], of domains SHARE;
+    "implicit": "time sharing that boosts VCPUs with pending messages: at once, periodically or not"
+        => Implicit::from_settings, keys ["slice", "reaction", "boost-period"], of domains [];
+    "credit2": "Xen's second credit scheduler: most credits first, burnt by weight; caps"
+        => Credit2::from_settings, keys ["migrate_resist", "ratelimit", "most_slice", "cap_period"],
+            of domains ["weight", "cap", "soft_affinity"];
+    "bvt": "borrowed virtual time: least effective virtual time first"
+        => Bvt::from_settings, keys ["ctx_allow"], of domains ["mcu_advance", "warp", "warp_limit", "unwarp"];
+    "gang": "all VCPUs of a domain at the same time, in slots"
+        => Gang::from_settings, keys ["slot"], of domains ["gang"];
+    "flexible": "gang scheduling of VCPUs that need it; the others fill the gaps"
+        => flexible, keys ["evaluate", "messages", "use", "slot"], of domains ["gang"];
+    "arinc653": "a window for every domain in each major frame"
+        => Arinc653::from_settings, keys ["major_frame"], of domains ["offset", "runtime"];
+    "rt-deferrable": "RT-Xen: fixed priorities, a budget kept until the period ends"
+        => servers::<Deferrable>, keys [], of domains SERVER;
+    "rt-periodic": "RT-Xen: fixed priorities, a budget idled away without work"
+        => servers::<Periodic>, keys [], of domains SERVER;
+    "rt-polling": "RT-Xen: fixed priorities, a budget lost without work"
+        => servers::<Polling>, keys [], of domains SERVER;
+    "rt-sporadic": "RT-Xen: fixed priorities, used budget is replenished a period later"
+        => servers::<Sporadic>, keys [], of domains SERVER;
+    "rtds": "Xen's RTDS: a budget in every period, earliest deadline first over all PCPUs"
+        => rtds, keys [], of domains ["period", "budget", "extratime"];
+    "null": "Xen's null scheduler: every VCPU has a PCPU of its own"
+        => Null::from_settings, keys ["wait"], of domains ["soft_affinity"];
+    "psx-plus": "the least simulation time first, with a share for every VCPU and a demotion for those that wait"
+        => PsxPlus::from_settings, keys ["tick", "patience", "period", "share_percent"], of domains [];
+    "nsx-plus": "virtual clocks that run exactly and may differ by a tick"
+        => NsxPlus::from_settings, keys ["tick", "dom0_ticks"], of domains [];
+}
+
+/// The servers of RT-Xen have settings for domains only.
+fn servers<R: Rule>(_: &mut Settings, host: Host) -> Result<RtServers<R>, PolicyError> {
+    Ok(RtServers::new(host))
+}
+
+/// RTDS has settings for domains only.
+fn rtds(_: &mut Settings, host: Host) -> Result<Rtds, PolicyError> {
+    Ok(Rtds::new(host))
 }
 
 /// The names of all policies, in the order of [`POLICIES`].
