@@ -199,10 +199,9 @@ impl Policy for Null {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let row = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let keys = vec![("pcpu", vcpu.assigned.map_or(-1, |pcpu| i64::from(pcpu.0)))];
             Standing { vcpu: id, runs_on: vcpu.assigned.filter(|_| vcpu.runs), awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(row).collect()
+        })
     }
 }

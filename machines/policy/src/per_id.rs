@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use crate::{DomId, VcpuId};
+use crate::{DomId, Standing, VcpuId};
 
 /// One `T` per VCPU.
 pub(crate) type PerVcpu<T> = PerId<VcpuId, T>;
@@ -20,25 +20,21 @@ pub(crate) trait Id: Copy {
     fn from_index(index: usize) -> Self;
 }
 
-impl Id for VcpuId {
-    fn index(self) -> usize {
-        self.index()
-    }
+macro_rules! numbered {
+    ($($id:ident),+) => {
+        $(impl Id for $id {
+            fn index(self) -> usize {
+                self.index()
+            }
 
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
+            fn from_index(index: usize) -> Self {
+                Self(index as u32)
+            }
+        })+
+    };
 }
 
-impl Id for DomId {
-    fn index(self) -> usize {
-        self.index()
-    }
-
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-}
+numbered!(VcpuId, DomId);
 
 /// At most one `T` per number.
 #[derive(Clone, Debug)]
@@ -90,6 +86,13 @@ impl<I: Id, T> PerId<I, T> {
     /// The ids whose value fulfils a condition, ascending.
     pub(crate) fn ids(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<I> {
         self.iter().filter(|(_, value)| is_wanted(value)).map(|(id, _)| id).collect()
+    }
+}
+
+impl<T> PerVcpu<T> {
+    /// What [`crate::Policy::dump`] returns: a row for each VCPU.
+    pub(crate) fn standings(&self, row: impl Fn(VcpuId, &T) -> Standing) -> Vec<Standing> {
+        self.iter().map(|(id, vcpu)| row(id, vcpu)).collect()
     }
 }
 

@@ -10,55 +10,35 @@ use std::fmt;
 
 use crate::{PolicyError, Settings};
 
-/// A domain (virtual machine), by number. Numbers are the host's, dense and never used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DomId(pub u32);
+/// Writes types of numbers by which host and policy name things, each with its words in messages.
+macro_rules! ids {
+    ($($(#[$about:meta])* $id:ident: $words:literal;)+) => {
+        $($(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $id(pub u32);
 
-/// A virtual CPU, by number, over all domains. Numbers are the host's, dense and never used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct VcpuId(pub u32);
+        impl $id {
+            /// As an index.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
 
-/// A physical CPU of the host, by number from zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PcpuId(pub u32);
-
-impl DomId {
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($words, " {}"), self.0)
+            }
+        })+
+    };
 }
 
-impl VcpuId {
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl PcpuId {
-    /// As an index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl fmt::Display for DomId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "domain {}", self.0)
-    }
-}
-
-impl fmt::Display for VcpuId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VCPU {}", self.0)
-    }
-}
-
-impl fmt::Display for PcpuId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PCPU {}", self.0)
-    }
+ids! {
+    /// A domain (virtual machine), by number. Numbers are the host's, dense and never used again.
+    DomId: "domain";
+    /// A virtual CPU, by number, over all domains. Numbers are the host's, dense and never used again.
+    VcpuId: "VCPU";
+    /// A physical CPU of the host, by number from zero.
+    PcpuId: "PCPU";
 }
 
 /// What a policy has to know of the machine it schedules.
@@ -183,8 +163,8 @@ pub trait Policy: fmt::Debug + Send {
     /// A VCPU, which runs or waits to run, has nothing to do any more.
     fn sleep(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
 
-    /// A running VCPU yields.
-    fn yields(&mut self, now_ns: u64, vcpu: VcpuId, orders: &mut Orders);
+    /// A running VCPU yields. By default that changes nothing: the pick that follows decides who runs.
+    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
 
     /// Decides which VCPU runs on `pcpu` from now on. The VCPU that has run there until now is runnable
     /// again, unless it sleeps.

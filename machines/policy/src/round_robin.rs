@@ -94,8 +94,6 @@ impl Policy for RoundRobin {
         self.queue.retain(|other| *other != vcpu);
     }
 
-    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
-
     fn pick(&mut self, _now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         if let Some(last) = self.running[pcpu.index()].take()
             && self.vcpus.get(last).is_some_and(|vcpu| vcpu.awake)
@@ -121,13 +119,10 @@ impl Policy for RoundRobin {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let place = self.queue.iter().position(|other| *other == id);
-                let keys = place.map(|place| ("place", place as i64)).into_iter().collect();
-                Standing { vcpu: id, runs_on: self.runs_on(id), awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let place = self.queue.iter().position(|other| *other == id);
+            let keys = place.map(|place| ("place", place as i64)).into_iter().collect();
+            Standing { vcpu: id, runs_on: self.runs_on(id), awake: vcpu.awake, keys }
+        })
     }
 }

@@ -299,6 +299,6 @@ impl Policy for Gang {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus.iter().map(|(id, vcpu)| vcpu.standing(id, self.bounds.is_some())).collect()
+        self.vcpus.standings(|id, vcpu| vcpu.standing(id, self.bounds.is_some()))
     }
 }

@@ -278,14 +278,11 @@ impl Policy for Implicit {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let runs = self.queues[vcpu.home.index()].running == Some(id);
-                let mut keys = vec![("used_ns", vcpu.used_ns as i64)];
-                keys.extend(vcpu.waits.map(|place| ("boosted", i64::from(place.is_boosted()))));
-                Standing { vcpu: id, runs_on: runs.then_some(vcpu.home), awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let runs = self.queues[vcpu.home.index()].running == Some(id);
+            let mut keys = vec![("used_ns", vcpu.used_ns as i64)];
+            keys.extend(vcpu.waits.map(|place| ("boosted", i64::from(place.is_boosted()))));
+            Standing { vcpu: id, runs_on: runs.then_some(vcpu.home), awake: vcpu.awake, keys }
+        })
     }
 }

@@ -362,7 +362,7 @@ impl Policy for Sedf {
     }
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
-        self.vcpus.iter().map(|(id, vcpu)| self.standing(now_ns, id, vcpu)).collect()
+        self.vcpus.standings(|id, vcpu| self.standing(now_ns, id, vcpu))
     }
 }
 

@@ -212,8 +212,6 @@ impl Policy for Bvt {
         self.dequeue(vcpu);
     }
 
-    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
-
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, orders: &mut Orders) -> Pick {
         self.rewarp(now_ns, orders);
         let last = self.seats.on(pcpu).filter(|id| self.vcpus.contains(*id));
@@ -257,12 +255,9 @@ impl Policy for Bvt {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let keys = vec![("avt", vcpu.avt), ("evt", vcpu.evt()), ("warped", i64::from(vcpu.warped()))];
-                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let keys = vec![("avt", vcpu.avt), ("evt", vcpu.evt()), ("warped", i64::from(vcpu.warped()))];
+            Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
+        })
     }
 }

@@ -338,18 +338,15 @@ impl Policy for Credit {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let credit = vcpu.credit_ns * 100 / self.rules.tick_ns as i64;
-                let keys = vec![
-                    ("credit", credit),
-                    ("class", vcpu.class as i64),
-                    ("active", i64::from(vcpu.active)),
-                    ("parked", i64::from(vcpu.parked)),
-                ];
-                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let credit = vcpu.credit_ns * 100 / self.rules.tick_ns as i64;
+            let keys = vec![
+                ("credit", credit),
+                ("class", vcpu.class as i64),
+                ("active", i64::from(vcpu.active)),
+                ("parked", i64::from(vcpu.parked)),
+            ];
+            Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
+        })
     }
 }

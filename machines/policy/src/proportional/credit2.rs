@@ -363,14 +363,13 @@ impl Policy for Credit2 {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let row = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let keys = vec![
                 ("credit", vcpu.credit),
                 ("weight", vcpu.weight as i64),
                 ("parked", i64::from(vcpu.parked)),
             ];
             Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(row).collect()
+        })
     }
 }

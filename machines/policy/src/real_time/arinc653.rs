@@ -211,8 +211,6 @@ impl Policy for Arinc653 {
         self.vcpus[vcpu].awake = false;
     }
 
-    fn yields(&mut self, _now_ns: u64, _vcpu: VcpuId, _orders: &mut Orders) {}
-
     fn pick(&mut self, now_ns: u64, pcpu: PcpuId, _orders: &mut Orders) -> Pick {
         if let Some(last) = self.running[pcpu.index()].take()
             && let Some(vcpu) = self.vcpus.get_mut(last)
@@ -260,17 +258,14 @@ impl Policy for Arinc653 {
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
         let open = self.open(now_ns).map(|(dom, _)| dom);
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let window = self.domains[&vcpu.dom].window;
-                let keys = vec![
-                    ("offset", window.offset_ns as i64),
-                    ("runtime", window.runtime_ns as i64),
-                    ("open", i64::from(open == Some(vcpu.dom))),
-                ];
-                Standing { vcpu: id, runs_on: vcpu.runs.then_some(vcpu.pcpu), awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let window = self.domains[&vcpu.dom].window;
+            let keys = vec![
+                ("offset", window.offset_ns as i64),
+                ("runtime", window.runtime_ns as i64),
+                ("open", i64::from(open == Some(vcpu.dom))),
+            ];
+            Standing { vcpu: id, runs_on: vcpu.runs.then_some(vcpu.pcpu), awake: vcpu.awake, keys }
+        })
     }
 }

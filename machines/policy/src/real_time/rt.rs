@@ -307,17 +307,14 @@ impl<R: Rule> Policy for RtServers<R> {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.servers
-            .iter()
-            .map(|(id, vcpu)| {
-                let holds = vcpu.holds.map_or(-1, |pcpu| i64::from(pcpu.0));
-                let keys = vec![
-                    ("priority", vcpu.terms.priority as i64),
-                    ("left", vcpu.left_ns as i64),
-                    ("holds", holds),
-                ];
-                Standing { vcpu: id, runs_on: vcpu.holds.filter(|_| vcpu.awake), awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.servers.standings(|id, vcpu| {
+            let holds = vcpu.holds.map_or(-1, |pcpu| i64::from(pcpu.0));
+            let keys = vec![
+                ("priority", vcpu.terms.priority as i64),
+                ("left", vcpu.left_ns as i64),
+                ("holds", holds),
+            ];
+            Standing { vcpu: id, runs_on: vcpu.holds.filter(|_| vcpu.awake), awake: vcpu.awake, keys }
+        })
     }
 }

@@ -308,16 +308,13 @@ impl Policy for Rtds {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        self.vcpus
-            .iter()
-            .map(|(id, vcpu)| {
-                let keys = vec![
-                    ("level", vcpu.level as i64),
-                    ("deadline", vcpu.deadline_ns as i64),
-                    ("left", vcpu.left_ns as i64),
-                ];
-                Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
-            })
-            .collect()
+        self.vcpus.standings(|id, vcpu| {
+            let keys = vec![
+                ("level", vcpu.level as i64),
+                ("deadline", vcpu.deadline_ns as i64),
+                ("left", vcpu.left_ns as i64),
+            ];
+            Standing { vcpu: id, runs_on: vcpu.runs_on, awake: vcpu.awake, keys }
+        })
     }
 }

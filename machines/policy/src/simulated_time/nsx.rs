@@ -351,7 +351,7 @@ impl Policy for Nsx {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let lvt_ns = vcpu.lvt_ns(self.tick_ns);
             let runs_on = self.queues.runs_on(id);
             let slice_lvt_ns = runs_on.and_then(|pcpu| Some(self.queues.running(pcpu)?.1)).unwrap_or(lvt_ns);
@@ -362,7 +362,6 @@ impl Policy for Nsx {
                 ("sys_lvt", self.sys_lvt_ns as i64),
             ];
             Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(standing).collect()
+        })
     }
 }

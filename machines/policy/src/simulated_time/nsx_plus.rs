@@ -379,7 +379,7 @@ impl Policy for NsxPlus {
     }
 
     fn dump(&self, now_ns: u64) -> Vec<Standing> {
-        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let runs_on = self.queues.runs_on(id);
             let since = |pcpu: PcpuId| (now_ns - self.pcpus[pcpu.index()].charged_ns) as i64;
             let pace = if vcpu.privileged { self.dom0_ticks } else { 1 };
@@ -387,7 +387,6 @@ impl Policy for NsxPlus {
             let early_ns = if vcpu.early { self.lead_ns } else { 0 };
             let keys = vec![("lvt", lvt_ns), ("key", lvt_ns - early_ns)];
             Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(standing).collect()
+        })
     }
 }

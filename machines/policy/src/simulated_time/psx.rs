@@ -323,7 +323,7 @@ impl Policy for Psx {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
             let keys = vec![
                 ("sim_time", signed(vcpu.sim_time)),
@@ -331,7 +331,6 @@ impl Policy for Psx {
                 ("ticks", signed(vcpu.vcpu_ticks)),
             ];
             Standing { vcpu: id, runs_on: self.queues.runs_on(id), awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(standing).collect()
+        })
     }
 }

@@ -368,7 +368,7 @@ impl Policy for PsxPlus {
     }
 
     fn dump(&self, _now_ns: u64) -> Vec<Standing> {
-        let standing = |(id, vcpu): (VcpuId, &Vcpu)| {
+        self.vcpus.standings(|id, vcpu| {
             let runs_on = self.queues.runs_on(id);
             let (class, order) = if runs_on.is_some() { vcpu.standing() } else { vcpu.key() };
             let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
@@ -380,7 +380,6 @@ impl Policy for PsxPlus {
                 ("share", signed(self.shares.share_ns)),
             ];
             Standing { vcpu: id, runs_on, awake: vcpu.awake, keys }
-        };
-        self.vcpus.iter().map(standing).collect()
+        })
     }
 }
