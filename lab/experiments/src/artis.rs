@@ -34,12 +34,10 @@ catalogue! {
     "artis-fig10": "The light wireless model with the Enhanced Heap and a binary heap" => queues::fig10;
 }
 
-/// Hosts of the model.
 fn hosts() -> Kind<u32> {
     count(100..=100_000)
 }
 
-/// Steps of the model.
 fn steps() -> Kind<u32> {
     count(1..=100_000)
 }

@@ -19,7 +19,6 @@ use crate::batch::Setup;
 pub use given::Given;
 use kinds::Kind;
 
-/// The sections of a file of parameters.
 const SECTIONS: [&str; 4] = ["experiment", "parameters", "quick", "constants"];
 
 /// The parameters of an experiment, to be read by its plan.

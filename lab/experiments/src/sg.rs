@@ -31,7 +31,6 @@ catalogue! {
     "sg-threshold": "When a round runs on many threads" => threshold::plan;
 }
 
-/// A number of peers.
 fn peers() -> Kind<u32> {
     count(2..=2_000_000)
 }
@@ -82,7 +81,6 @@ fn thread_counts() -> Vec<u32> {
     counts
 }
 
-/// The text about all of them.
 fn about() -> String {
     format!(
         "Chord as in SimGrid's example, on a warm ring, all peers starting at once where nothing else is said, run in real time on {} threads of this machine. \

@@ -26,7 +26,6 @@ impl Times {
         Self(self.0.iter().zip(&other.0).map(|(one, other)| one + other).collect())
     }
 
-    /// The median.
     pub fn median(&self) -> f64 {
         median(&self.0)
     }
@@ -54,7 +53,6 @@ impl Ways<'_> {
         Times::of(&self.0[way])
     }
 
-    /// The median of a way.
     pub fn median(&self, way: usize) -> f64 {
         self.times(way).median()
     }

@@ -19,7 +19,6 @@ use crate::process::{Stop, command, run};
 /// The folders of our sources that are compiled into the hypervisor.
 const PARTS: &[&str] = &["include", "report", "sched"];
 
-/// The script that inserts it.
 const INSERT: &str = "insert";
 
 /// How Xen is configured. Our schedulers use the number of its scheduler `null`; what no experiment needs is

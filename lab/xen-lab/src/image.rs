@@ -5,7 +5,6 @@
 
 use cpio::newc::{Builder, ModeFileType, trailer};
 
-/// An archive that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
     bytes: Vec<u8>,

@@ -124,7 +124,6 @@ impl Lab {
     }
 }
 
-/// The lab's folder.
 fn cache() -> Result<PathBuf, LabError> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));

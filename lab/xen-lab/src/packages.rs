@@ -51,7 +51,6 @@ const KERNEL_PARTS: &[&str] = &[
     "./lib/modules/*/kernel/net/802/stp.ko",
 ];
 
-/// The packages, unpacked.
 #[derive(Clone, Debug)]
 pub(crate) struct Packages {
     /// The folder that contains `usr`, `lib` and so on.

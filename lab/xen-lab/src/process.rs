@@ -48,7 +48,6 @@ impl Stop {
     }
 }
 
-/// How a program ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// By itself, or by a signal.

@@ -109,7 +109,6 @@ fn write_steps(script: &mut String, steps: &[Step], depth: usize) {
     }
 }
 
-/// A quoted word for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

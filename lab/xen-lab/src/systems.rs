@@ -60,7 +60,6 @@ const GUEST_MODULES: &[&str] = &[
 pub(crate) struct Systems {
     /// The kernel of dom0 and guests, uncompressed.
     pub kernel: PathBuf,
-    /// What all dom0s have in common.
     dom0: Vec<u8>,
 }
 
@@ -135,7 +134,6 @@ fn programs(cache: &Path, ours: &Path, stop: &Stop) -> Result<BTreeMap<String, V
     Ok(programs)
 }
 
-/// The guests' image.
 fn guest(
     packages: &Packages,
     ours: &Path,

@@ -27,7 +27,6 @@ pub enum Stage {
     Retiring(u64, u64),
     /// It needs the CPU for so long, and then continues with that.
     Paying(u64, Box<Stage>),
-    /// It is asleep.
     Asleep,
     /// It is done, or its domain has left.
     Done,

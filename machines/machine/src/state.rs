@@ -58,9 +58,7 @@ pub enum Place {
 pub enum Doing {
     /// Takes in a packet, or carries one where it belongs to the privileged domain.
     Kernel,
-    /// Runs its current process.
     Process,
-    /// Its current process polls.
     Polling,
 }
 

@@ -59,7 +59,6 @@ impl Affinity {
         !self.soft.is_empty() && self.pin.is_none()
     }
 
-    /// Whether the VCPU may run on `pcpu`.
     pub(crate) fn may_run_on(&self, pcpu: PcpuId) -> bool {
         self.pin.is_none_or(|pin| pin == pcpu)
     }

@@ -8,10 +8,8 @@ use std::ops::{Index, IndexMut};
 
 use crate::{DomId, Standing, VcpuId};
 
-/// One `T` per VCPU.
 pub(crate) type PerVcpu<T> = PerId<VcpuId, T>;
 
-/// One `T` per domain.
 pub(crate) type PerDomain<T> = PerId<DomId, T>;
 
 /// A number that the host has given, as an index.

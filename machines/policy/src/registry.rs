@@ -28,7 +28,6 @@ use crate::rtds::Rtds;
 use crate::sedf::Sedf;
 use crate::{Host, Policy, PolicyError, Settings};
 
-/// Makes a policy from its settings.
 type Constructor = fn(&mut Settings, Host) -> Result<Box<dyn Policy>, PolicyError>;
 
 /// One policy: a row of [`POLICIES`].

@@ -56,7 +56,6 @@ pub(crate) fn open_pinned(path: &CStr) -> io::Result<OwnedFd> {
     }
 }
 
-/// What the map looks like.
 pub(crate) fn map_info(map: BorrowedFd<'_>) -> io::Result<MapInfo> {
     let mut info = MapInfo::default();
     let attr = InfoByFd {

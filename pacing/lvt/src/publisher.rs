@@ -188,7 +188,6 @@ impl Publisher {
         }
     }
 
-    /// The slot, if there is one and this is the process that has claimed it.
     #[inline]
     fn slot(&self) -> Option<&Slot> {
         let seat = self.seat.as_ref().filter(|seat| seat.here.is_set())?;

@@ -35,7 +35,6 @@ const VCPUS_EVERY: Duration = Duration::from_secs(1);
 pub struct Relay {
     host: Page,
     guest: GuestMemory,
-    /// The process of the virtual machine.
     pid: u32,
     /// What the machine is called on the page.
     machine: String,

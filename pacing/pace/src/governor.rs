@@ -52,7 +52,6 @@ const UNPACED_PERIOD: Duration = Duration::from_millis(4);
 /// The owner of a slot.
 #[derive(Debug, Default)]
 enum Place {
-    /// The slot is free.
     #[default]
     Free,
     /// A thread that may not be paced, or has ended.

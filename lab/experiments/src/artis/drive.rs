@@ -19,7 +19,6 @@ pub enum Gear {
     Windows,
 }
 
-/// A run to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Driven {
     /// Of events and final states.

@@ -115,7 +115,6 @@ impl<E> EnhancedHeap<E> {
         (event, others)
     }
 
-    /// A run begins.
     #[inline(never)]
     fn begin(&mut self, mut run: Key) {
         if run < self.least {

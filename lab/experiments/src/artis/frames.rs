@@ -26,7 +26,6 @@ const ETHERNET_BYTES: u32 = 38;
 /// How messages go over the network.
 #[derive(Clone, Debug)]
 pub struct Frames {
-    /// Bytes of a message.
     pub message_bytes: u32,
     /// Bytes of a packet at most, headers of TCP and IP included.
     pub mtu_bytes: u32,
@@ -36,7 +35,6 @@ pub struct Frames {
     pub joined: u32,
     /// The CPU time to put a message into a frame, or to take it out.
     pub marshal_ns: f64,
-    /// The CPU time to look for messages.
     pub look_ns: u64,
 }
 
@@ -63,7 +61,6 @@ pub struct Carrier {
     lp: u32,
     /// The carrier of the other LP.
     peer: ProcessId,
-    /// The own main thread.
     main: ProcessId,
     /// How many ends of steps, of both LPs, are still to be carried.
     left: u32,
@@ -80,7 +77,6 @@ impl Carrier {
         Self { frames, lp, peer, main, left: 2 * steps, queue, waiting: 0.0, since_ns: 0 }
     }
 
-    /// Works for the messages of a packet.
     fn compute(&mut self, messages: f64) {
         let work_ns = self.frames.messages_ns(messages);
         if work_ns > 0 {
@@ -88,7 +84,6 @@ impl Carrier {
         }
     }
 
-    /// A packet with so many messages.
     fn packet(&mut self, letter: Letter, messages: u32, last: bool) {
         let bytes = ETHERNET_BYTES + HEADERS_BYTES + messages.max(1) * self.frames.message_bytes;
         let pings = f64::from(messages);
@@ -98,7 +93,6 @@ impl Carrier {
         self.queue.push_back(Op::Send(Outgoing { to: self.peer, bytes, payload }));
     }
 
-    /// The main thread has handed over messages.
     fn handed_over(&mut self, now_ns: u64, letter: Letter) {
         if self.waiting < 1.0 {
             self.since_ns = now_ns;

@@ -32,12 +32,10 @@ pub enum Runtime {
     TimedWait(u64),
     /// They are woken.
     Signals,
-    /// One thread does it all.
     SingleThreaded,
 }
 
 impl Runtime {
-    /// Threads of an LP.
     pub const fn threads(self) -> u32 {
         match self {
             Self::SingleThreaded => 1,
@@ -57,9 +55,7 @@ impl Runtime {
 /// What all LPs do. Times are CPU time in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// How many there are.
     pub lps: u32,
-    /// How many steps they do.
     pub steps: u32,
     /// The work of an LP for its own hosts in a step.
     pub own_ns: f64,
@@ -103,16 +99,12 @@ impl Load {
 /// Messages from one LP to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Letter {
-    /// The LP that sends them.
     pub from: u32,
-    /// The one that they are for.
     pub to: u32,
-    /// The step to which they belong.
     pub step: u32,
     /// How many batches of it its sender has done with them.
     pub batch: u32,
     pub pings: f64,
-    /// Whether they are the last of the step.
     pub last: bool,
 }
 
@@ -149,7 +141,6 @@ pub fn programs(load: &Load, runtime: Runtime) -> Vec<Box<dyn Program>> {
     programs
 }
 
-/// What all threads have.
 #[derive(Debug)]
 struct Common {
     load: Arc<Load>,
@@ -171,7 +162,6 @@ impl Clone for Common {
 }
 
 impl Common {
-    /// The main thread of an LP.
     fn main(&self, lp: u32) -> ProcessId {
         ProcessId(lp * self.runtime.threads())
     }
@@ -219,7 +209,6 @@ impl Common {
     }
 }
 
-/// The main thread, or the only one.
 #[derive(Debug)]
 struct Main {
     common: Common,
@@ -265,7 +254,6 @@ impl Main {
         }
     }
 
-    /// Handles what has come.
     fn read(&mut self, guest: &mut Guest<'_>) {
         while let Some(message) = guest.take() {
             let letter = message.payload.downcast::<Letter>().expect("main threads get letters only");

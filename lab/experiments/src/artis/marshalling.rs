@@ -22,7 +22,6 @@ const ALLOWED: f64 = 10.0;
 const SLIGHT: f64 = 0.10;
 /// What the check of the changes over MTUs is called.
 const LEAST_CHANGE: &str = "change over MTUs with marshalling off and on";
-/// Steps of a published run.
 const STEPS: u32 = 1_000;
 
 /// Messages that the kernel joins in a packet without marshalling: each is sent at once.
@@ -34,7 +33,6 @@ pub struct Case {
     pub mtu_bytes: u32,
     /// Whether messages gather in frames.
     pub marshalling: bool,
-    /// Steps that are run.
     pub steps: u32,
 }
 
@@ -56,7 +54,6 @@ impl Case {
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
 
-    /// Runs it on the simulated machine.
     fn simulate(self, joined: u32, calibration: &Calibration) -> Found<Measure> {
         let steps = self.steps;
         let runtime = Runtime::Signals;

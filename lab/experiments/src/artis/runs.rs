@@ -32,7 +32,6 @@ named! {
 }
 
 impl Scheduler {
-    /// A host under it.
     pub fn host(self, name: &str, smt: bool, calibration: &Calibration) -> HostSpec {
         let pcpus = if smt { 2 * CPUS } else { CPUS };
         let kind = match self {
@@ -79,7 +78,6 @@ pub struct Case {
     pub size: Size,
 }
 
-/// What things cost on a host of the ARTIS paper.
 pub fn costs(calibration: &Calibration) -> Costs {
     let usual = Costs {
         loopback_ns: calibration.get("artis.signal"),

@@ -31,7 +31,6 @@ pub(super) struct Runs {
     pub size: Size,
 }
 
-/// Plans figure 1, 2 or 3.
 pub fn plan(setup: &Setup, parameters: &mut Parameters, figure: usize) -> Result<Plan, ScenarioError> {
     let lps = parameters.points("lps", &count(1..=64))?;
     let hosts = parameters.one("hosts", &super::hosts())?;

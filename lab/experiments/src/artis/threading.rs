@@ -80,7 +80,6 @@ impl Sweeps {
         Curve::of(results, &self.runs.lps, case)
     }
 
-    /// The runs of the sweeps.
     pub fn cells(&self, setup: &Setup, all: [Runtime; 3]) -> Vec<Cell> {
         let runtime = all[self.figure - 1];
         let mut cells = self.siblings.cells(setup, |_, setup| self.all(setup, self.linux(runtime, true)));

@@ -30,9 +30,7 @@ const SAYING_BYTES: f64 = 40.0;
 /// What all processes do, and what it costs. Times are CPU time in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// How many there are.
     pub processes: u32,
-    /// How many windows they do.
     pub windows: u32,
     /// Events of a process in a window, on average.
     pub events: f64,
@@ -48,7 +46,6 @@ pub struct Load {
     pub saying_ns: f64,
     /// A frame that is not simulated, on the sender's side and on the receiver's.
     pub frame_ns: [f64; 2],
-    /// How a process waits.
     pub wait: Wait,
 }
 
@@ -95,7 +92,6 @@ impl Load {
     }
 }
 
-/// What one process sends another at one time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Letter {
     window: u32,
@@ -112,7 +108,6 @@ pub struct Node {
     load: Arc<Load>,
     rank: u32,
     rng: Rng,
-    /// The window that is open.
     window: u32,
     has_contributed: bool,
     has_passed_on: bool,
@@ -124,7 +119,6 @@ pub struct Node {
     queue: VecDeque<Op>,
 }
 
-/// The processes of a run, by rank.
 pub fn programs(load: &Arc<Load>) -> Vec<Box<dyn Program>> {
     let node = |rank| Node {
         load: Arc::clone(load),
@@ -217,7 +211,6 @@ impl Node {
         }
     }
 
-    /// Takes in what has come.
     fn read(&mut self, guest: &mut Guest<'_>) {
         let (events, more) = self.share();
         while let Some(message) = guest.take() {

@@ -20,7 +20,6 @@ const REMOTE: f64 = 0.25;
 const NEAR: u32 = 8;
 /// Cores of a host.
 const CORES: u32 = 2;
-/// Bits per second of links.
 const BITS_PER_SECOND: u64 = 10_000_000_000;
 
 /// Measured windows: events of a window of all processes, and microseconds of a window.
@@ -108,7 +107,6 @@ impl Case {
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
 
-    /// Seconds of a window.
     pub fn seconds(self, results: &Results) -> Found<f64> {
         results.seconds(&self.key())
     }

@@ -152,7 +152,6 @@ fn host_of(case: Case, number: u32) -> HostSpec {
     host
 }
 
-/// What things cost on the hosts of the co-scheduling thesis.
 fn costs(calibration: &Calibration, variant: Variant) -> Costs {
     let costs = calibration.costs("cs", Costs::default());
     if variant == Variant::NoResponses { Costs { response_ns: 0, ..costs } } else { costs }

@@ -32,7 +32,6 @@ const VARIANTS: [Variant; 5] = [
     Variant::MorePorts,
 ];
 
-/// The runs of a table.
 #[derive(Clone, Copy)]
 struct Runs {
     table: Mixed,
@@ -177,7 +176,6 @@ impl Runs {
         Ok(Finding { about: about(), checks, figures, tables, notes, ..Finding::default() })
     }
 
-    /// How much of the work is done.
     fn done(self) -> String {
         let Repeats { first, later, .. } = self.repeats;
         let of_first = if first.lu == first.ep {

@@ -37,7 +37,6 @@ pub struct Repeats {
     /// The part of later runs, and of those under other assumptions: they show differences that are the same
     /// in every iteration.
     pub later: u64,
-    /// How many runs there are.
     pub runs: u64,
 }
 
@@ -47,7 +46,6 @@ pub fn part() -> Kind<u64> {
 }
 
 impl Repeats {
-    /// Those of the parameters.
     pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
         let [lu, ep, alone, later] =
             ["lu_part", "ep_part", "alone_part", "later_part"].map(|key| parameters.one(key, &part()));
@@ -74,7 +72,6 @@ impl Work {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduler {
-    /// Its name in figures.
     pub name: &'static str,
     pub kind: &'static str,
     /// How it finds the VCPU with most messages, if it needs that.
@@ -140,7 +137,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Usual => "as everywhere here",

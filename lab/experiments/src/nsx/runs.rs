@@ -25,7 +25,6 @@ pub struct Size {
 }
 
 impl Size {
-    /// That of the parameters.
     pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
         Ok(Self {
             runs: parameters.one("runs", &runs())?,
@@ -34,7 +33,6 @@ impl Size {
     }
 }
 
-/// A number of runs.
 pub fn runs() -> Kind<u64> {
     count(1..=10_000)
 }
@@ -47,7 +45,6 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Those of the parameters.
     pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
         let us = parameters.points("ticks", &micros(1..=1_000_000))?;
         Ok(Self { us, size: Size::read(parameters)? })
@@ -58,7 +55,6 @@ impl Ticks {
         (self.us[0], self.us[self.us.len() - 1])
     }
 
-    /// A run of the figure.
     pub fn case(&self, scheduler: Scheduler, tick_us: u64) -> Case {
         Case { scheduler, tick_us, variant: Variant::Usual, size: self.size }
     }
@@ -75,10 +71,8 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The schedulers of the figures.
     pub const ALL: [Self; 5] = [Self::Csx, Self::Nsx(1), Self::Nsx(2), Self::Nsx(4), Self::NsxPlus];
 
-    /// Its name in figures.
     pub fn name(self) -> String {
         match self {
             Self::Csx => "CSX".into(),
@@ -117,7 +111,6 @@ pub struct Case {
     /// With which tick or slice.
     pub tick_us: u64,
     pub variant: Variant,
-    /// How often and how long.
     pub size: Size,
 }
 

@@ -58,7 +58,6 @@ impl Sweeps {
         results.value(&self.cases()[0].key(), "error")
     }
 
-    /// The error of CSX at the longest tick.
     fn csx_error(&self, results: &Results) -> Found<f64> {
         results.value(&self.cases()[1].key(), "error")
     }

@@ -15,18 +15,13 @@ type Read<T> = dyn Fn(&Raw) -> Result<T, String>;
 pub struct Kind<T> {
     /// What is allowed.
     pub words: String,
-    /// Reads it.
     pub read: Box<Read<T>>,
 }
 
-/// The units of spans of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds.
     Nanos,
-    /// Microseconds.
     Micros,
-    /// Seconds.
     Secs,
 }
 
@@ -93,12 +88,10 @@ pub fn secs(range: RangeInclusive<u64>) -> Kind<u64> {
     span(Unit::Secs, range)
 }
 
-/// A span of microseconds.
 pub fn micros(range: RangeInclusive<u64>) -> Kind<u64> {
     span(Unit::Micros, range)
 }
 
-/// A span of nanoseconds.
 pub fn nanos(range: RangeInclusive<u64>) -> Kind<u64> {
     span(Unit::Nanos, range)
 }
@@ -119,7 +112,6 @@ pub fn choice<T: Copy + 'static>(choices: impl IntoIterator<Item = (&'static str
     Kind { words, read: Box::new(read) }
 }
 
-/// A list of two numbers.
 pub fn pair<T: 'static, U: 'static>(one: Kind<T>, other: Kind<U>) -> Kind<(T, U)> {
     let words = format!("a list of two, {} and {}", one.words, other.words);
     let read = move |raw: &Raw| match raw {

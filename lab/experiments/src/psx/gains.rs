@@ -95,7 +95,6 @@ fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
     Case { load, domains, gear, scheduler, wait: Wait::Poll }
 }
 
-/// Plans one of the figures.
 pub fn plan(setup: &Setup, parameters: &mut Parameters, claim: Claim) -> Result<Plan, ScenarioError> {
     let (stated, judge) = claim;
     let domains = parameters.one("domains", &super::domains())?;

@@ -16,17 +16,14 @@ use paceline_policy::Setting;
 
 use crate::prelude::*;
 
-/// PCPUs of the host.
 pub const PCPUS: u32 = 24;
 
-/// The seed of all models.
 const SEED: u64 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Xen's credit scheduler, with this multiple of the guests' weight for DOM0.
     Csx(u64),
-    /// The scheduler of the PSX paper.
     Psx,
     PsxPlus,
 }
@@ -57,7 +54,6 @@ pub struct Case {
     pub load: Load,
     /// Guests, and federates.
     pub domains: u32,
-    /// How federates are synchronized.
     pub gear: Gear,
     pub scheduler: Scheduler,
     pub wait: Wait,
@@ -67,7 +63,6 @@ impl Scheduler {
     /// The schedulers that are compared, CSX in its best configuration.
     pub const COMPARED: [Self; 3] = [Self::Csx(32), Self::Psx, Self::PsxPlus];
 
-    /// Its name in figures.
     pub fn name(self) -> String {
         match self {
             Self::Csx(weight) => format!("CSX-{weight}x"),

@@ -37,7 +37,6 @@ impl Ratio {
         Self::Constancy(Gear::Opt),
     ];
 
-    /// What its check is called.
     fn what(self) -> String {
         match self {
             Self::Growth(gear) => format!("gain of {} at 64 domains, times that at 32", gear.name()),

@@ -30,7 +30,6 @@ spacing = 7.5
 
 const SEED: u64 = 1;
 
-/// A run of the city.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub domains: u32,
@@ -95,7 +94,6 @@ pub fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
     }))
 }
 
-/// What all of these experiments run.
 pub(super) fn about(until_s: u64) -> String {
     format!(
         "163,840 vehicles leave a grid of 64 x 64 intersections, from 128 sources to 128 sinks, under traffic lights; lookahead 1 s, \

@@ -50,7 +50,6 @@ impl Sweeps {
         [(Gear::Cons, &self.hops, HOPS), (Gear::Cons, &self.events, EVENTS), (Gear::Opt, &self.ahead, AHEAD)]
     }
 
-    /// The runs of the sweeps.
     pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
         let runs = |gear| {
             let cell = move |scheduler, setup: &Setup| case(self.load, MOST, gear, scheduler).cell(setup);

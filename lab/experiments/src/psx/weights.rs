@@ -25,7 +25,6 @@ struct Runs {
     weights: Vec<u64>,
 }
 
-/// Plans figures 6 and 7.
 pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let load = super::load(parameters)?;
     let runs = Runs {
@@ -81,7 +80,6 @@ impl Runs {
         schedulers.into_iter().flat_map(both).collect()
     }
 
-    /// Run times over the weights.
     fn times(&self, results: &Results, gear: Gear) -> Found<Vec<f64>> {
         let time = |weight: &u64| results.seconds(&self.case(self.load, gear, Scheduler::Csx(*weight)).key());
         self.weights.iter().map(time).collect()

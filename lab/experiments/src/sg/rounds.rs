@@ -123,7 +123,6 @@ pub fn times(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErr
     plan(parameters, judge_times)
 }
 
-/// What was measured of a workload.
 struct Measured<'r> {
     name: String,
     starts: Starts,

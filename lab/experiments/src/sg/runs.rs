@@ -32,12 +32,10 @@ pub struct Workload {
     pub net: Net,
     pub peers: u32,
     pub until_s: u64,
-    /// Work for each message.
     pub work_ns: u64,
     pub starts: Starts,
 }
 
-/// A way to run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     pub threads: u32,
@@ -55,7 +53,6 @@ pub const ALONE: Way = Way {
     pin: false,
 };
 
-/// The observer of the rounds of a run.
 pub type Observer = Box<dyn FnMut(&RoundRecord<'_>) + Send>;
 
 impl Way {
@@ -73,7 +70,6 @@ pub struct Stage {
 }
 
 impl Workload {
-    /// Its name in tables.
     pub fn name(&self) -> String {
         let Self { net, peers, work_ns, .. } = self;
         match work_ns {
@@ -148,7 +144,6 @@ impl Stage {
     }
 }
 
-/// Both have done the same.
 fn agree(one: &Report, other: &Report) -> Found<()> {
     if one.digest == other.digest {
         return Ok(());

@@ -7,18 +7,15 @@ mod xen;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `paceline-lab` in `folder`.
 fn lab(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline-lab"));
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
-/// What it printed on standard output.
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// What it printed on standard error.
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }

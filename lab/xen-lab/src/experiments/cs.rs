@@ -37,7 +37,6 @@ impl Scope {
         Self { eps, work: Parallel { iterations, point_rounds: 25, batches, batch_rounds: 100_000 } }
     }
 
-    /// The most guests with EP.
     fn most(self) -> usize {
         self.eps[self.eps.len() - 1]
     }

@@ -14,7 +14,6 @@ use crate::prediction::side::factor;
 use crate::prediction::{self, Policy, RoundsOutcome};
 use crate::{Boot, Domain, Plan, Results, Step, TranscriptError};
 
-/// The guests.
 const NAMES: [&str; 3] = ["dom-a", "dom-b", "dom-c"];
 
 /// The longest that one run may take, in seconds of the machine's time.
@@ -23,7 +22,6 @@ const LIMIT_S: u32 = 600;
 /// The longest tick, in microseconds, to which the claims refer.
 const LONGEST_US: u64 = 30_000;
 
-/// Rounds of a run.
 fn rounds(quick: bool) -> u32 {
     if quick { 300 } else { 1_000 }
 }
@@ -67,12 +65,10 @@ impl Case {
     }
 }
 
-/// VCPUs of a guest.
 fn vcpus(quick: bool) -> &'static [u32] {
     if quick { &[1] } else { &[1, 2] }
 }
 
-/// The cases with `vcpus` VCPUs per guest.
 fn cases(quick: bool, nsx: bool, vcpus: u32) -> Vec<Case> {
     let case = |(tick_us, dom0_ticks)| Case { nsx, tick_us, dom0_ticks, vcpus };
     let ticks: &[(u64, u64)] = match (nsx, quick) {
@@ -125,7 +121,6 @@ pub fn plan(setup: &Setup) -> Plan {
     Plan { cells: boots.collect(), judge: Box::new(move |results| judge(results, quick)) }
 }
 
-/// The results of a case.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     case: Case,

@@ -20,7 +20,6 @@ const SCHEDULERS: [(&str, &str); 4] =
 /// Loads: what we call them, and what PHOLD calls them.
 const LOADS: [(&str, &str); 2] = [("BLB", "equal"), ("ULB", "halves")];
 
-/// The most guests.
 const MOST: usize = 8;
 
 /// The longest that one run may take, in seconds of the machine's time.
@@ -30,7 +29,6 @@ const LIMIT_S: u32 = 300;
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     loads: &'static [(&'static str, &'static str)],
-    /// Guests with a federate.
     sizes: &'static [usize],
     phold: Phold,
 }
@@ -65,7 +63,6 @@ fn part(load: &str, size: usize) -> String {
     format!("{load} {size}")
 }
 
-/// The boot of one scheduler.
 fn boot(scheduler: &str, scope: Scope) -> Boot {
     let mut boot = Boot::new(key(scheduler), scheduler);
     boot.domains = (0..MOST).map(|place| Domain::new(name(place))).collect();

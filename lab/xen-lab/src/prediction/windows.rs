@@ -40,18 +40,13 @@ pub fn windows(phold: Phold, processes: u32, halves: bool, ms_ns: u64) -> Vec<Bo
     (0..processes).map(process).collect()
 }
 
-/// What a process does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// Says that it simulates.
     Start,
-    /// Writes to the other that is so many places on.
     Write(u32),
-    /// Waits for the letters of all others.
     Read,
-    /// Works on an event of the window.
     Work(u64),
-    /// It is over.
     Over,
 }
 

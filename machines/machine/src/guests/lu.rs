@@ -159,7 +159,6 @@ impl Lu {
         Step::Compute { ps: u64::try_from(ps).unwrap_or(u64::MAX) }
     }
 
-    /// Planes inside the cube.
     fn planes(&self) -> u64 {
         self.side - 2
     }

@@ -84,7 +84,6 @@ pub(crate) enum Step {
     Receive { from: Option<u32>, tag: Tag, bytes: u64 },
 }
 
-/// A message that has come whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
     pub from: u32,

@@ -139,7 +139,6 @@ impl Machine<'_> {
         if shared { self.costs.smt_permille } else { 1_000 }
     }
 
-    /// The PCPU that shares the core of `pcpu`, if one does.
     fn sibling(&self, pcpu: PcpuId) -> Option<PcpuId> {
         let host_state = &self.hosts[self.pcpus[pcpu].host];
         let siblings = host_state.siblings?;

@@ -16,9 +16,7 @@ use crate::state::{Doing, Errand, Place};
 enum Next {
     /// It needs the CPU for so long.
     Run(u64),
-    /// It polls, for so long or without end.
     Poll(Option<u64>),
-    /// It yields to others.
     Yield,
     /// It does not need the VCPU any more.
     Off,

@@ -27,7 +27,6 @@
 use super::gang::Gang;
 use crate::{Host, PolicyError, Settings};
 
-/// The class of a VCPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Gang-scheduled.

@@ -30,7 +30,6 @@ use crate::{
 };
 use matrix::Matrix;
 
-/// The timer of the slots.
 const SLOT: u32 = 0;
 
 /// Gang scheduling, with or without the classes of flexible co-scheduling.
@@ -70,7 +69,6 @@ pub struct Gang {
     asides: Vec<VcpuId>,
 }
 
-/// A PCPU.
 #[derive(Debug, Default)]
 struct Column {
     running: Option<VcpuId>,

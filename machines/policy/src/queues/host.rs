@@ -53,7 +53,6 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.waiting.rekey(vcpu, key);
     }
 
-    /// Whether `vcpu` waits.
     pub(crate) fn waits(&self, vcpu: VcpuId) -> bool {
         self.waiting.turn(vcpu).is_some()
     }
@@ -73,7 +72,6 @@ impl<K: Copy + Ord> HostQueues<K> {
         self.running[pcpu.index()]
     }
 
-    /// Where `vcpu` runs.
     pub(crate) fn runs_on(&self, vcpu: VcpuId) -> Option<PcpuId> {
         self.runs_on.get(vcpu).copied()
     }
@@ -115,7 +113,6 @@ impl<K: Copy + Ord> HostQueues<K> {
         }
     }
 
-    /// Asks for a decision on `pcpu`.
     pub(crate) fn ask(&mut self, pcpu: PcpuId, orders: &mut Orders) {
         self.idle.remove(&pcpu);
         if let Some((_, key)) = self.running[pcpu.index()] {

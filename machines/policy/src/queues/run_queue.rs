@@ -29,7 +29,6 @@ impl<K: Copy + Ord> RunQueue<K> {
         self.0.remove(&(key, vcpu))
     }
 
-    /// The first VCPU.
     pub(crate) fn first(&self) -> Option<(K, VcpuId)> {
         self.0.first().copied()
     }
@@ -39,17 +38,14 @@ impl<K: Copy + Ord> RunQueue<K> {
         self.0.range((key, VcpuId(0))..).next().copied()
     }
 
-    /// All of them, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, VcpuId)> {
         self.0.iter().copied()
     }
 
-    /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -22,12 +22,10 @@ impl Seats {
         Self { running: vec![None; pcpus as usize], idle: (0..pcpus).map(PcpuId).collect() }
     }
 
-    /// The number of PCPUs.
     pub(crate) fn len(&self) -> u32 {
         self.running.len() as u32
     }
 
-    /// The VCPU that runs on `pcpu`.
     pub(crate) fn on(&self, pcpu: PcpuId) -> Option<VcpuId> {
         self.running[pcpu.index()]
     }

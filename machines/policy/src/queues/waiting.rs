@@ -13,11 +13,9 @@ use crate::{PcpuId, VcpuId};
 /// Which PCPUs may take a VCPU from its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Every PCPU.
     Anywhere,
     /// Every PCPU, but this one prefers it.
     Near(PcpuId),
-    /// This PCPU only.
     Only(PcpuId),
 }
 
@@ -72,7 +70,6 @@ pub(crate) struct Waiting<K> {
 }
 
 impl<K: Copy + Ord> Waiting<K> {
-    /// No VCPU waits.
     pub(crate) fn new(pcpus: u32) -> Self {
         Self {
             shared: RunQueue::default(),

@@ -80,7 +80,6 @@ impl Arinc653 {
         (at_ns < end_ns).then(|| (*dom, end_ns - at_ns))
     }
 
-    /// Sets the timer for the beginning of the next window.
     fn set_timer(&self, now_ns: u64, orders: &mut Orders) {
         let (frame, at_ns) = (now_ns / self.frame_ns, now_ns % self.frame_ns);
         let later = self.windows.range(at_ns + 1..).next().map(|(offset_ns, _)| (frame, *offset_ns));

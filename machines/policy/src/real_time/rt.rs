@@ -155,7 +155,6 @@ impl<R: Rule> RtServers<R> {
         }
     }
 
-    /// A server that held a PCPU until now no longer does.
     fn stops(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
         let given_back = self.servers[id].ends_stretch().filter(|_| !R::HAS_PERIODS);
         if let Some((at_ns, amount_ns)) = given_back {

@@ -133,7 +133,6 @@ impl Domains {
     }
 }
 
-/// The groups of all domains, in the order of the file.
 pub(super) fn groups(
     scenario: &mut Scenario,
     hosts: &[HostPart],

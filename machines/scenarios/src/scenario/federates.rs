@@ -25,7 +25,6 @@ pub(super) enum AnyModel {
     Traffic(Arc<Traffic>),
 }
 
-/// Federates of a model.
 #[derive(Clone)]
 pub(super) struct Federates {
     model: AnyModel,

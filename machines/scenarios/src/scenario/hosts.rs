@@ -11,7 +11,6 @@ const PCPUS_MAX: u32 = 4_096;
 /// The most VCPUs that a domain may have.
 pub(super) const VCPUS_MAX: u32 = 1_024;
 
-/// A host.
 #[derive(Clone, Debug)]
 pub(super) struct HostPart {
     pub name: String,
@@ -68,7 +67,6 @@ pub(super) fn pins(section: &mut Section, host: &HostPart) -> Result<Vec<u32>, S
     }
 }
 
-/// The hosts.
 pub(super) fn hosts(scenario: &mut Scenario) -> Result<Vec<HostPart>, ScenarioError> {
     let mut sections = scenario.sections("host")?;
     if sections.is_empty() {
@@ -120,7 +118,6 @@ pub(super) fn dom0(scenario: &mut Scenario, hosts: &[HostPart]) -> Result<Dom0Pa
     Ok(Dom0Part { vcpus, pins, section, settings })
 }
 
-/// The links.
 pub(super) fn links(scenario: &mut Scenario, hosts: &[HostPart]) -> Result<Vec<LinkSpec>, ScenarioError> {
     let link = |mut section: Section| {
         let (from, to) = (end(&mut section, "from", hosts)?, end(&mut section, "to", hosts)?);
@@ -145,7 +142,6 @@ fn end(section: &mut Section, key: &str, hosts: &[HostPart]) -> Result<u32, Scen
     host_of(section, key, hosts)
 }
 
-/// What things cost.
 pub(super) fn costs(scenario: &mut Scenario) -> Result<Costs, ScenarioError> {
     let mut section = scenario.section("costs")?;
     let mut costs = Costs::default();

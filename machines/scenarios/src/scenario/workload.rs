@@ -17,15 +17,10 @@ use super::hosts::{count, nanos};
 /// A kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Competing load.
     Hog,
-    /// Message rounds.
     Rounds,
-    /// EP.
     Ep,
-    /// LU.
     Lu,
-    /// Federates of a simulation.
     Federates,
 }
 
@@ -108,7 +103,6 @@ fn message_rounds(section: &mut Section) -> Result<rounds::Settings, ScenarioErr
 impl Workload {
     /// Reads the keys of the workload in the first section of a group.
     pub fn read(section: &mut Section, model: Option<&AnyModel>) -> Result<Self, ScenarioError> {
-        /// Picoseconds in a nanosecond.
         const PS: u64 = 1_000;
         match Kind::read(section, None)? {
             Kind::Hog => {

@@ -36,12 +36,10 @@ impl Mapping {
         Ok(Self { start: NonNull::new(start.cast()).expect("a mapping is not at address 0"), slots })
     }
 
-    /// The bytes of the header.
     pub(crate) fn header(&self) -> [u8; RECORD_BYTES] {
         self.records()[0].bytes()
     }
 
-    /// The slots.
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.records()[1..]
     }

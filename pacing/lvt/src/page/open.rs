@@ -47,7 +47,6 @@ fn open_device(path: &Path) -> Result<Page, Error> {
 }
 
 impl Page {
-    /// The page in an open file.
     pub(super) fn of_file(path: &Path, fd: OwnedFd) -> Result<Self, Error> {
         let stat = fs::fstat(&fd).map_err(|error| Error::system(path, "looking at it", error))?;
         check_access(path, &stat, rustix::process::geteuid().as_raw())?;

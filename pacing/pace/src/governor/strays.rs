@@ -19,9 +19,7 @@ const LOOK_MAX: Duration = Duration::from_micros(150);
 pub trait Paced {
     /// The processes with a paced thread.
     fn processes(&self) -> Vec<i32>;
-    /// Whether the process has a paced thread.
     fn has_process(&self, pid: i32) -> bool;
-    /// Whether the thread is paced.
     fn has_thread(&self, tid: i32) -> bool;
 }
 

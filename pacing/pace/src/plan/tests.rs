@@ -103,9 +103,7 @@ enum Habit {
     Crawler,
     /// Anything, by the number of the slice.
     Noise(u64),
-    /// It says that it waits.
     Waits,
-    /// It says that it has nothing to do.
     Idle,
 }
 
@@ -120,7 +118,6 @@ fn habits() -> impl Strategy<Value = Habit> {
     ]
 }
 
-/// What a thread says in a slice, after it has run `ran` slices.
 fn says(habit: Habit, slice: u64, ran: u64) -> (u64, bool) {
     match habit {
         Habit::Works(step) => (1_000 + ran * step, false),

@@ -68,7 +68,6 @@ pub struct Change {
     pub percent: Option<u64>,
 }
 
-/// Progress in a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stretch {
     start_ns: u64,
@@ -87,7 +86,6 @@ impl Stretch {
         self.last_progress = progress;
     }
 
-    /// How many times progress was seen.
     pub(super) const fn steps(&self) -> u64 {
         self.steps
     }
@@ -108,7 +106,6 @@ impl Stretch {
     }
 }
 
-/// The phase of a trial.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// No trial: the current way is used until `until_ns`.
@@ -208,7 +205,6 @@ impl Trial {
         self.phase = Phase::Hold { until_ns: now_ns + interval_ns };
     }
 
-    /// Continues the trial.
     fn advance(&mut self, now_ns: u64) -> Option<Change> {
         let progress = self.facts.progress;
         let stretch = Stretch::new(now_ns, progress);

@@ -26,14 +26,12 @@ const STUCK_SLICES: u32 = 20;
 /// `SCHED_EXT` of `include/uapi/linux/sched.h`.
 const SCHED_EXT: i32 = 7;
 
-/// The loaded policy.
 pub struct Loader {
     /// Before `pin`, since it is to be dropped first.
     policy: Policy,
     pin: Pin,
     starvation: Starvation,
     started: Instant,
-    /// The last report of the policy.
     report: PolicyReport,
     pauses: u64,
 }

@@ -1,6 +1,5 @@
 //! The counters that the policy reports while it runs.
 
-/// The length of a text in the report, in bytes.
 const TEXT_BYTES: usize = 128;
 
 /// `struct report` of `pacing/linux/least_lvt.h`. The counters continue when the policy is detached and

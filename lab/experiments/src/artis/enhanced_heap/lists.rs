@@ -17,7 +17,6 @@ pub(super) type Instant = u128;
 /// After all instants.
 pub(super) const NEVER: Instant = (1 << 80) - 1;
 
-/// When an event happens.
 #[inline(always)]
 pub(super) fn instant<E>(event: &Event<E>) -> Instant {
     Instant::from(event.time().as_ticks()) << 16 | Instant::from(event.depth())
@@ -115,7 +114,6 @@ impl<E> Lists<E> {
         self.queues[*others as usize].push_back(event);
     }
 
-    /// A queue that no list has.
     #[inline(never)]
     fn unused_queue(unused: &mut Vec<u32>, queues: &mut Vec<VecDeque<Event<E>>>) -> u32 {
         unused.pop().unwrap_or_else(|| {

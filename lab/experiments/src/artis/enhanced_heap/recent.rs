@@ -30,7 +30,6 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// The place of `at`.
     #[inline(always)]
     pub(super) fn entry(&mut self, at: Instant) -> &mut Entry {
         // Multiplicative hashing (Knuth, 1998, section 6.4) of time and depth.
@@ -56,7 +55,6 @@ impl Entry {
         (self.time == (at >> 16) as u64).then_some(self.list)
     }
 
-    /// Remembers the list of `at`.
     #[inline(always)]
     pub(super) fn set(&mut self, at: Instant, list: u32) {
         *self = Self { time: (at >> 16) as u64, list };

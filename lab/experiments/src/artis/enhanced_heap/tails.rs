@@ -34,7 +34,6 @@ impl Tails {
         NONE
     }
 
-    /// `list` is taken.
     #[inline(always)]
     pub(super) fn forget(&mut self, list: u32) {
         if let Some(place) = self.0.iter().position(|tail| tail.1 == list) {

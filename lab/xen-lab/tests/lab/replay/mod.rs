@@ -25,7 +25,6 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use steps::steps;
 
-/// The folder of the lab.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the project")
 }
@@ -62,7 +61,6 @@ fn program() -> &'static Path {
     })
 }
 
-/// The program while it runs.
 struct Replay {
     child: Child,
     input: Option<ChildStdin>,

@@ -16,7 +16,6 @@ use paceline_kernel::Time;
 
 use super::Reduction;
 
-/// What is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     /// No event is before this: the minimum over all federates.
@@ -41,8 +40,11 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     /// The part of some; of a butterfly, from which exchange of which pass.
-    Part { odd: bool, stage: u8, value: Value },
-    /// The whole.
+    Part {
+        odd: bool,
+        stage: u8,
+        value: Value,
+    },
     Whole(Value),
 }
 

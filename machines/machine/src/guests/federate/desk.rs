@@ -15,7 +15,6 @@ use super::transit::Transit;
 use super::{GuestSettings, Series};
 use crate::{Guest, Op, Outgoing, ProcessId};
 
-/// The desk of one federate.
 pub(super) struct Desk<M: Model> {
     pub model: Arc<M>,
     pub partition: Arc<Partition>,

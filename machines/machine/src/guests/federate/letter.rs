@@ -15,7 +15,6 @@ pub(super) enum Letter<E> {
     Anti(u32, Receipt<E>),
     /// A packet with several of them.
     Mail(u32, Mail<E>),
-    /// A note.
     Note(Note),
 }
 
@@ -49,17 +48,14 @@ pub(super) fn pack<E>(mail: &mut Mail<E>, colour: u32, most: u32, mut send: impl
     }
 }
 
-/// Adds an event to `mail`.
 pub(super) fn add_event<E>(mail: &mut Mail<E>, event: Event<E>) {
     put(mail, Item::Event(event));
 }
 
-/// Adds an anti-message to `mail`.
 pub(super) fn add_anti<E>(mail: &mut Mail<E>, receipt: Receipt<E>) {
     put(mail, Item::Anti(receipt));
 }
 
-/// Adds `more` behind what is in `mail`.
 pub(super) fn add_mail<E>(mail: &mut Mail<E>, mut more: Mail<E>) {
     in_order(&mut more, |item| put(mail, item));
 }

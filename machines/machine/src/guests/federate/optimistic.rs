@@ -122,7 +122,6 @@ impl<M: Model + 'static> Optimistic<M> {
         }
     }
 
-    /// Reports its LVT to the hypervisor.
     fn report(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         if desk.settings.reports {
             let times = self.warp.times();

@@ -10,7 +10,6 @@
 
 use paceline_kernel::Time;
 
-/// The messages of one federate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit {
     colour: u32,

@@ -155,7 +155,6 @@ impl Gang {
         self.columns[column].line.insert(key, id);
     }
 
-    /// Takes `id` off its PCPU or out of its queue.
     pub(super) fn leave(&mut self, id: VcpuId) {
         let vcpu = &mut self.vcpus[id];
         match vcpu.runs_on.take() {

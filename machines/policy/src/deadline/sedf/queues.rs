@@ -49,7 +49,6 @@ impl Sedf {
         self.vcpus[id].deadline_ns - self.share(id).period_ns
     }
 
-    /// Puts an awake VCPU that is in no line into the line where it belongs.
     pub(super) fn enter(&mut self, now_ns: u64, id: VcpuId) {
         let share = self.share(id);
         let begins_ns = self.period_ns(id);

@@ -10,7 +10,6 @@ use crate::{DomId, PcpuId, PolicyError};
 /// time at this rate.
 const COMMON_ADVANCE: u64 = 10;
 
-/// The settings of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     pub advance: u64,

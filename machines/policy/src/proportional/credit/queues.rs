@@ -51,7 +51,6 @@ impl Queue {
     }
 }
 
-/// All run queues.
 #[derive(Debug)]
 pub(super) struct Queues {
     queues: Vec<Queue>,

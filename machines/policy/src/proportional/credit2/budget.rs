@@ -12,10 +12,8 @@
 use super::{Credit2, LEAST_SLICE_NS};
 use crate::{DomId, Orders, VcpuId};
 
-/// The cap of a domain.
 #[derive(Debug)]
 pub(super) struct Cap {
-    /// In percent of a PCPU.
     pub(super) percent: u64,
     /// What it gets in every period.
     total_ns: i64,

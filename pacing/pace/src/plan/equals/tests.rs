@@ -68,7 +68,6 @@ impl World {
     }
 }
 
-/// The result of a simulation.
 #[derive(Debug)]
 struct Outcome {
     /// For each thread the longest time for which it wanted a core and got none.

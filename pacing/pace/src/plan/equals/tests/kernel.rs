@@ -18,11 +18,8 @@ const POLL_NS: u64 = 1_000;
 /// What a thread does with a core.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Demand {
-    /// It does not want a core.
     Sleeps,
-    /// It polls and yields, again and again.
     Polls,
-    /// It keeps the core.
     Runs,
 }
 

@@ -28,9 +28,7 @@ pub enum Lie {
     Crawls,
     /// Anything, by the number of the slice.
     Noise(u64),
-    /// That it waits.
     Waits,
-    /// That it has nothing to do.
     Idle,
 }
 
