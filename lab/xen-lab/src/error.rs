@@ -7,25 +7,20 @@ use thiserror::Error;
 
 /// Why the lab cannot continue.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum LabError {
     /// This machine lacks something that the lab needs.
     #[error("skipped: {0}")]
     Skipped(String),
     /// The folder of our sources lacks a part.
     #[error("{} is not a folder of hypervisor sources: it contains no {lacks}; --sources names the folder", path.display())]
-    Sources {
-        /// The folder.
-        path: PathBuf,
-        /// The part that is missing.
-        lacks: &'static str,
-    },
+    Sources { path: PathBuf, lacks: &'static str },
     /// Our sources were changed while they were read.
     #[error("{} was changed while it was read", .0.display())]
     Changed(PathBuf),
     /// A boot's description is not allowed.
     #[error("boot {boot:?}: {problem}")]
     Boot {
-        /// The boot's key.
         boot: String,
         /// What is wrong, and what is allowed.
         problem: String,
@@ -33,23 +28,14 @@ pub enum LabError {
     /// A program that was started has failed.
     #[error("{what} failed ({status}):\n{told}")]
     Command {
-        /// The purpose of the program.
         what: String,
-        /// How it ended.
         status: String,
         /// The end of what it printed.
         told: String,
     },
     /// A file or a program cannot be used.
     #[error("cannot {doing} {}: {reason}", path.display())]
-    Io {
-        /// What was done with it.
-        doing: &'static str,
-        /// The file or program.
-        path: PathBuf,
-        /// The system's error.
-        reason: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, reason: io::Error },
     /// A stop was requested.
     #[error("stopped")]
     Stopped,

@@ -63,45 +63,23 @@ pub struct Part<'a> {
 
 /// Why there is no such number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum TranscriptError {
     /// No boot has this key.
     #[error("there is no boot {0:?}")]
     NoBoot(String),
     /// The boot did not get to its end.
     #[error("boot {boot:?}: {reason}")]
-    Failed {
-        /// Its key.
-        boot: String,
-        /// What went wrong.
-        reason: String,
-    },
+    Failed { boot: String, reason: String },
     /// What is to stand beside it could not be predicted.
     #[error("the simulated machine: {0}")]
     Predicted(#[from] paceline_machine::MachineError),
     /// Nobody has said it.
     #[error("boot {boot:?}, part {part:?}: {who} has not printed {key:?}")]
-    Missing {
-        /// The boot's key.
-        boot: String,
-        /// The part.
-        part: String,
-        /// Who should have.
-        who: String,
-        /// The name of the value.
-        key: String,
-    },
+    Missing { boot: String, part: String, who: String, key: String },
     /// What was said is no number.
     #[error("boot {boot:?}, part {part:?}: {key}={value} is not a number")]
-    NoNumber {
-        /// The boot's key.
-        boot: String,
-        /// The part.
-        part: String,
-        /// The name of the value.
-        key: String,
-        /// What was said.
-        value: String,
-    },
+    NoNumber { boot: String, part: String, key: String, value: String },
 }
 
 impl Results {

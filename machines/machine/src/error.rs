@@ -16,10 +16,7 @@ pub struct Waiting {
 
 /// Why a machine cannot run, or cannot continue. Either way the run is over: nothing of it is reported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(
-    missing_docs,
-    reason = "the text of an error says what its fields are; the docs say what is not seen there"
-)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum MachineError {
     /// A value in the spec that is not allowed.
     #[error("{what} cannot be {value}; allowed: {allowed}")]

@@ -24,15 +24,11 @@ pub enum Setting {
 /// Why a policy, or a domain under it, cannot be set up. The policy stays as it was: a host can go on without
 /// that domain, or with its old settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum PolicyError {
     /// There is no such policy.
     #[error("there is no policy {kind:?}; allowed: {allowed}")]
-    UnknownPolicy {
-        /// The name that was asked for.
-        kind: String,
-        /// The names of all policies.
-        allowed: String,
-    },
+    UnknownPolicy { kind: String, allowed: String },
     /// The policy has no such setting.
     #[error("{who} has no setting `{key}`; allowed: {allowed}")]
     UnknownSetting {
@@ -45,22 +41,13 @@ pub enum PolicyError {
     },
     /// A value that the setting does not allow.
     #[error("`{key}` cannot be {value}; allowed: {allowed}")]
-    BadValue {
-        /// The setting.
-        key: String,
-        /// The value, with its unit.
-        value: String,
-        /// The values it can have.
-        allowed: String,
-    },
+    BadValue { key: String, value: String, allowed: String },
     /// A domain asks for more than a PCPU has.
     #[error(
         "{dom} cannot be admitted: {pcpu} would have to give {percent} % of its time; allowed: at most 100 %"
     )]
     Oversubscribed {
-        /// The one that asked.
         dom: DomId,
-        /// On which PCPU.
         pcpu: PcpuId,
         /// The sum of what all domains on that PCPU ask for, rounded up.
         percent: u64,
@@ -69,16 +56,7 @@ pub enum PolicyError {
     #[error(
         "{dom} has {vcpus} VCPUs, which {policy} cannot run together on {pcpus} PCPUs; allowed: at most {pcpus}"
     )]
-    TooManyVcpus {
-        /// The one that asked.
-        dom: DomId,
-        /// How many it has.
-        vcpus: u32,
-        /// By name.
-        policy: &'static str,
-        /// How many can run at once.
-        pcpus: u32,
-    },
+    TooManyVcpus { dom: DomId, vcpus: u32, policy: &'static str, pcpus: u32 },
 }
 
 impl std::fmt::Display for Setting {

@@ -12,10 +12,7 @@ use crate::page::MAX_SLOTS;
 /// Why a page cannot be made, read or published on. A simulation goes on without one: it is not paced then.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(
-    missing_docs,
-    reason = "the text of an error says what its fields are; the docs say what is not seen there"
-)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum Error {
     /// The number of slots asked for is not allowed.
     #[error("an LVT page has 1 to {MAX_SLOTS} slots, not {0}")]
@@ -31,21 +28,10 @@ pub enum Error {
         "LVT page {path}: the BPF map is of type {map_type} with values of {value_bytes} bytes and flags {flags:#x}; it has \
          to be an array (type 2) with values of {RECORD_BYTES} bytes that can be mapped (flag 0x400)"
     )]
-    Map {
-        path: PathBuf,
-        map_type: u32,
-        /// The size of its values in bytes.
-        value_bytes: u32,
-        flags: u32,
-    },
+    Map { path: PathBuf, map_type: u32, value_bytes: u32, flags: u32 },
     /// The page belongs to another user.
     #[error("LVT page {path}: belongs to user {owner}, and this is user {user}")]
-    ForeignOwner {
-        path: PathBuf,
-        owner: u32,
-        /// The user who wants to use it.
-        user: u32,
-    },
+    ForeignOwner { path: PathBuf, owner: u32, user: u32 },
     /// Others may read or write the page.
     #[error("LVT page {path}: its mode {mode:o} gives other users access; it must be 600")]
     Mode { path: PathBuf, mode: u32 },
@@ -60,20 +46,10 @@ pub enum Error {
     Version { path: PathBuf, found: u32 },
     /// Made with records of another size.
     #[error("LVT page {path}: has records of {found} bytes instead of {RECORD_BYTES}")]
-    RecordBytes {
-        path: PathBuf,
-        /// The size of its records.
-        found: u32,
-    },
+    RecordBytes { path: PathBuf, found: u32 },
     /// The header has another number of slots than before: it was overwritten.
     #[error("LVT page {path}: its header has changed from {before} slots to {now}")]
-    Changed {
-        path: PathBuf,
-        /// How many slots there were.
-        before: u32,
-        /// How many there are to be now.
-        now: u32,
-    },
+    Changed { path: PathBuf, before: u32, now: u32 },
     /// Every slot has an owner that lives.
     #[error("LVT page {path}: all {slots} slots are taken")]
     Full { path: PathBuf, slots: u32 },

@@ -87,18 +87,14 @@ pub struct Started {
 
 /// Why pacing cannot start or continue. A command that runs goes on under the normal scheduler.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum PaceError {
     /// The requested policy is not available.
     #[error("the requested policy is not available here: {}", list(.0))]
     Refused(Vec<UnavailableError>),
     /// A call of the system failed.
     #[error("{what}: {reason}")]
-    System {
-        /// What was being done.
-        what: &'static str,
-        /// What the system said.
-        reason: io::Error,
-    },
+    System { what: &'static str, reason: io::Error },
     /// The page has been destroyed.
     #[error("{0}")]
     Page(String),

@@ -49,29 +49,17 @@ impl Ended {
 
 /// Why a command was not run, or could not be run to its end. What was started is not ended by it.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RunError {
     /// There is no such program.
     #[error("{program}: there is no such program")]
-    NotFound {
-        /// The command's first word.
-        program: String,
-    },
+    NotFound { program: String },
     /// It cannot be executed.
     #[error("{program}: cannot be executed: {reason}")]
-    NotExecutable {
-        /// The command's first word.
-        program: String,
-        /// What the system said.
-        reason: io::Error,
-    },
+    NotExecutable { program: String, reason: io::Error },
     /// Waiting for signals or children, or starting a thread, has failed.
     #[error("{what}: {reason}")]
-    System {
-        /// What was being done.
-        what: &'static str,
-        /// What the system said.
-        reason: io::Error,
-    },
+    System { what: &'static str, reason: io::Error },
     /// The pacer cannot prepare the command.
     #[error(transparent)]
     Pace(#[from] PaceError),

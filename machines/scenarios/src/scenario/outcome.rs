@@ -54,18 +54,14 @@ pub(super) struct Simulated {
 
 /// Why there is no outcome.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum OutcomeError {
     /// The machine could not continue.
     #[error(transparent)]
     Machine(#[from] MachineError),
     /// A program in a guest has failed.
     #[error("{workload}: {problem}")]
-    Workload {
-        /// The group's name.
-        workload: String,
-        /// What went wrong.
-        problem: String,
-    },
+    Workload { workload: String, problem: String },
 }
 
 impl Outcome {

@@ -40,18 +40,14 @@ pub struct Outcome<O> {
 
 /// Why there is no outcome. The run is over: nothing of its results can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum OutcomeError {
     /// The model broke a rule or panicked.
     #[error(transparent)]
     Event(EventError),
     /// A federate was not done when the machine stopped.
     #[error("federate {federate} is not done: it waits for {waits_for}")]
-    Unfinished {
-        /// By number, from 0.
-        federate: u32,
-        /// What it waits for.
-        waits_for: String,
-    },
+    Unfinished { federate: u32, waits_for: String },
     /// A program is no federate of this model.
     #[error("program {0} is not a federate of this model")]
     Foreign(usize),

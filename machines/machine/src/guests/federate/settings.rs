@@ -110,6 +110,7 @@ impl Default for GuestSettings {
 
 /// Why federates could not be made. No run has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum FederatesError {
     /// The model broke a rule while its LPs were initialised.
     #[error(transparent)]
@@ -124,24 +125,11 @@ pub enum FederatesError {
     NoUndo,
     /// A number that must be at least 1 is 0.
     #[error("{what} must be at least 1")]
-    Zero {
-        /// The setting.
-        what: &'static str,
-    },
+    Zero { what: &'static str },
     /// The partition is not one of this model.
     #[error("the partition deals {partition} LPs, and the model has {model}")]
-    Partition {
-        /// LPs of the partition.
-        partition: u32,
-        /// LPs of the model.
-        model: u32,
-    },
+    Partition { partition: u32, model: u32 },
     /// The table of LPs that may run ahead is not one of this model.
     #[error("the table of optimistic LPs has {table} entries, and the model has {model} LPs")]
-    Table {
-        /// Entries of the table.
-        table: usize,
-        /// LPs of the model.
-        model: u32,
-    },
+    Table { table: usize, model: u32 },
 }
