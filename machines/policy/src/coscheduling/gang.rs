@@ -33,24 +33,6 @@ use matrix::Matrix;
 const SLOT: u32 = 0;
 
 /// Gang scheduling, with or without the classes of flexible co-scheduling.
-///
-/// ```
-/// use paceline_policy::gang::Gang;
-/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Settings, VcpuId};
-///
-/// let mut orders = Orders::default();
-/// let mut gang = Gang::from_settings(&mut Settings::default(), Host { pcpus: 2 })?;
-/// for (number, vcpus) in [[0, 1], [2, 3]].into_iter().enumerate() {
-///     let vcpus = vcpus.map(VcpuId).to_vec();
-///     let domain = NewDomain { dom: DomId(number as u32), privileged: false, vcpus, pins: vec![None; 2] };
-///     gang.add(0, &domain, &mut Settings::default(), &mut orders)?;
-///     domain.vcpus.iter().for_each(|vcpu| gang.wake(0, *vcpu, &mut orders));
-/// }
-/// // The first slot is that of the first domain, with all its VCPUs.
-/// let both = [0, 1].map(|pcpu| gang.pick(0, PcpuId(pcpu), &mut orders).vcpu);
-/// assert_eq!(both, [Some(VcpuId(0)), Some(VcpuId(1))]);
-/// # Ok::<(), paceline_policy::PolicyError>(())
-/// ```
 #[derive(Debug)]
 pub struct Gang {
     slot_ns: u64,

@@ -52,24 +52,6 @@ enum Reaction {
 }
 
 /// Time sharing with boosts.
-///
-/// ```
-/// use paceline_policy::implicit::Implicit;
-/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId};
-///
-/// let mut orders = Orders::default();
-/// let mut settings = Settings::default().with("reaction", Setting::Word("immediate-boost".into()));
-/// let mut policy = Implicit::from_settings(&mut settings, Host { pcpus: 1 })?;
-/// for number in 0..3 {
-///     let domain = NewDomain { dom: DomId(number), privileged: false, vcpus: vec![VcpuId(number)], pins: vec![None] };
-///     policy.add(0, &domain, &mut Settings::default(), &mut orders)?;
-///     policy.wake(0, VcpuId(number), &mut orders);
-/// }
-/// policy.pick(0, PcpuId(0), &mut orders);
-/// policy.pending(100, DomId(2), 1, &mut orders);
-/// assert_eq!(policy.pick(100, PcpuId(0), &mut orders).vcpu, Some(VcpuId(2)));
-/// # Ok::<(), paceline_policy::PolicyError>(())
-/// ```
 #[derive(Debug)]
 pub struct Implicit {
     slice_ns: u64,

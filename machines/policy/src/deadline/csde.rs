@@ -44,23 +44,6 @@ impl Rule for MostPending {
 }
 
 /// CSDE for `host`: the settings of SEDF, `choice` and `ports`.
-///
-/// ```
-/// use paceline_policy::csde::csde;
-/// use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, Settings, VcpuId};
-///
-/// let mut orders = Orders::default();
-/// let mut policy = csde(&mut Settings::default(), Host { pcpus: 1 })?;
-/// for number in 0..3 {
-///     let domain = NewDomain { dom: DomId(number), privileged: false, vcpus: vec![VcpuId(number)], pins: vec![None] };
-///     policy.add(0, &domain, &mut Settings::default(), &mut orders)?;
-///     policy.wake(0, VcpuId(number), &mut orders);
-/// }
-/// policy.pending(0, DomId(1), 4, &mut orders);
-/// policy.pending(0, DomId(2), 7, &mut orders);
-/// assert_eq!(policy.pick(0, PcpuId(0), &mut orders).vcpu, Some(VcpuId(2)));
-/// # Ok::<(), paceline_policy::PolicyError>(())
-/// ```
 pub fn csde(settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
     most_pending(false, settings, host)
 }

@@ -49,26 +49,6 @@ use line::{Line, Spot};
 use share::{Loads, Share};
 
 /// SEDF, alone or under a rule.
-///
-/// ```
-/// use paceline_policy::sedf::Sedf;
-/// use paceline_policy::{DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Policy, Setting, Settings, VcpuId};
-///
-/// let mut orders = Orders::default();
-/// let mut sedf = Sedf::from_settings(&mut Settings::default(), Host { pcpus: 1 })?;
-/// for (number, period_ms) in [20, 10].into_iter().enumerate() {
-///     let id = number as u32;
-///     let domain = NewDomain { dom: DomId(id), privileged: false, vcpus: vec![VcpuId(id)], pins: vec![None] };
-///     let settings = Settings::default().with("period", Setting::Nanos(period_ms * MILLISECOND));
-///     let mut settings = settings.with("slice", Setting::Nanos(3 * MILLISECOND));
-///     sedf.add(0, &domain, &mut settings, &mut orders)?;
-///     sedf.wake(0, VcpuId(id), &mut orders);
-/// }
-/// // The deadline at 10 ms is before that at 20 ms.
-/// let pick = sedf.pick(0, PcpuId(0), &mut orders);
-/// assert_eq!((pick.vcpu, pick.slice_ns), (Some(VcpuId(1)), Some(3 * MILLISECOND)));
-/// # Ok::<(), paceline_policy::PolicyError>(())
-/// ```
 #[derive(Debug)]
 pub struct Sedf {
     rule: Box<dyn Rule>,
