@@ -97,10 +97,6 @@ impl Null {
 }
 
 impl Policy for Null {
-    fn name(&self) -> &'static str {
-        "null"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

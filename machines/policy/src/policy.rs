@@ -127,9 +127,6 @@ pub struct Standing {
 /// Times are nanoseconds since the host started. `orders` collects what the policy asks for; the host does it
 /// when the call has returned.
 pub trait Policy: fmt::Debug + Send {
-    /// Its name, as [`crate::build`] takes it.
-    fn name(&self) -> &'static str;
-
     /// The host starts: the first timers are set here.
     fn start(&mut self, _now_ns: u64, _orders: &mut Orders) {}
 

@@ -1,8 +1,8 @@
 //! The table of all policies: their names, descriptions, settings and constructors. All code that lists,
 //! parses or builds policies by name uses this table.
 //!
-//! Invariants, which tests keep: names differ; a policy's own name is that of its row; the keys of a row are
-//! those that its policy reads from its settings.
+//! Invariants, which tests keep: names differ; the keys of a row are those that its policy reads from its
+//! settings.
 //!
 //! To add a policy, implement `Policy` in the folder of its family and give it a row here; scenarios,
 //! `compare` and `list` take it from here.

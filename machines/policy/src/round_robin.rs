@@ -57,10 +57,6 @@ impl RoundRobin {
 }
 
 impl Policy for RoundRobin {
-    fn name(&self) -> &'static str {
-        "round-robin"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

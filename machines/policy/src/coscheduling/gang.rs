@@ -128,10 +128,6 @@ impl Gang {
 }
 
 impl Policy for Gang {
-    fn name(&self) -> &'static str {
-        if self.bounds.is_some() { "flexible" } else { "gang" }
-    }
-
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         orders.set_timer(SLOT, now_ns + self.slot_ns);
     }

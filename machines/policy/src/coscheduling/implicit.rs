@@ -119,10 +119,6 @@ impl Implicit {
 }
 
 impl Policy for Implicit {
-    fn name(&self) -> &'static str {
-        "implicit"
-    }
-
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         if self.reaction == Reaction::Periodic {
             orders.set_timer(BOOST, now_ns + self.boost_period_ns);

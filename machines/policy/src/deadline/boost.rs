@@ -37,15 +37,10 @@ enum First {
 /// The preferences, in the order in which they are tried.
 #[derive(Debug)]
 struct Boost {
-    name: &'static str,
     firsts: Vec<First>,
 }
 
 impl Rule for Boost {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn rank(&self, preference: usize, candidate: &Candidate<'_>) -> Option<Rank> {
         let page = candidate.page;
         let (among, rank) = match self.firsts.get(preference)? {
@@ -66,7 +61,7 @@ impl Rule for Boost {
 }
 
 /// The boost called `name` (one of the table) for `host`.
-pub fn boost(name: &'static str, settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
+pub fn boost(name: &str, settings: &mut Settings, host: Host) -> Result<Sedf, PolicyError> {
     let mut window =
         || settings.nanos("window", 20 * MILLISECOND, 1_000, 1_000_000 * MILLISECOND).map(First::Latest);
     let firsts = match name {
@@ -78,5 +73,5 @@ pub fn boost(name: &'static str, settings: &mut Settings, host: Host) -> Result<
         "boost-2bii" => vec![window()?, First::MostPending],
         _ => unreachable!("the registry passes only names of the table"),
     };
-    Sedf::with_rule(Boost { name, firsts }, settings, host)
+    Sedf::with_rule(Boost { firsts }, settings, host)
 }

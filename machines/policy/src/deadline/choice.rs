@@ -59,9 +59,6 @@ pub(crate) struct Candidate<'a> {
 
 /// A rule that chooses among candidates.
 pub(crate) trait Rule: fmt::Debug + Send {
-    /// The name of the policy.
-    fn name(&self) -> &'static str;
-
     /// The place of a candidate by a preference, if it is among the preferred.
     fn rank(&self, _preference: usize, _candidate: &Candidate<'_>) -> Option<Rank> {
         None

@@ -28,10 +28,6 @@ struct MostPending {
 }
 
 impl Rule for MostPending {
-    fn name(&self) -> &'static str {
-        if self.distinguishes { "csdd" } else { "csde" }
-    }
-
     fn rank(&self, preference: usize, candidate: &Candidate<'_>) -> Option<Rank> {
         let page = candidate.page;
         let first = self.distinguishes && page.privileged && page.pending > 0;

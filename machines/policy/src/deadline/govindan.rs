@@ -32,10 +32,6 @@ struct CommunicationAware {
 }
 
 impl Rule for CommunicationAware {
-    fn name(&self) -> &'static str {
-        "govindan"
-    }
-
     fn rank(&self, preference: usize, candidate: &Candidate<'_>) -> Option<Rank> {
         let page = candidate.page;
         let first = page.privileged && page.pending > 0;

@@ -111,11 +111,7 @@ struct Vcpu {
 #[derive(Debug)]
 struct Plain;
 
-impl Rule for Plain {
-    fn name(&self) -> &'static str {
-        "sedf"
-    }
-}
+impl Rule for Plain {}
 
 impl Sedf {
     /// For `host`, with the setting `quantum` (500 us).
@@ -161,10 +157,6 @@ impl Sedf {
 }
 
 impl Policy for Sedf {
-    fn name(&self) -> &'static str {
-        self.rule.name()
-    }
-
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         if let Some(window_ns) = self.rule.window_ns() {
             orders.set_timer(self.window_timer(), now_ns + window_ns);

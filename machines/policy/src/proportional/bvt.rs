@@ -138,10 +138,6 @@ impl Bvt {
 }
 
 impl Policy for Bvt {
-    fn name(&self) -> &'static str {
-        "bvt"
-    }
-
     fn add(
         &mut self,
         now_ns: u64,

@@ -188,10 +188,6 @@ impl Credit {
 }
 
 impl Policy for Credit {
-    fn name(&self) -> &'static str {
-        "credit"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

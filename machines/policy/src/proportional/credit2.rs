@@ -205,10 +205,6 @@ impl Credit2 {
 }
 
 impl Policy for Credit2 {
-    fn name(&self) -> &'static str {
-        "credit2"
-    }
-
     fn add(
         &mut self,
         now_ns: u64,

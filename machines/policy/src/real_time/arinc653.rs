@@ -150,10 +150,6 @@ impl Arinc653 {
 }
 
 impl Policy for Arinc653 {
-    fn name(&self) -> &'static str {
-        "arinc653"
-    }
-
     fn add(
         &mut self,
         now_ns: u64,

@@ -36,8 +36,6 @@ use crate::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, S
 
 /// The rule for a server's budget.
 pub trait Rule: fmt::Debug + Send {
-    /// The policy's name.
-    const NAME: &'static str;
     /// Whether the budget is replenished at the end of every period, the first of which begins when the
     /// domain comes; otherwise the time of every stretch it runs is replenished one period after the
     /// stretch began.
@@ -166,10 +164,6 @@ impl<R: Rule> RtServers<R> {
 }
 
 impl<R: Rule> Policy for RtServers<R> {
-    fn name(&self) -> &'static str {
-        R::NAME
-    }
-
     fn add(
         &mut self,
         now_ns: u64,

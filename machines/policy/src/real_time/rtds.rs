@@ -183,10 +183,6 @@ impl Rtds {
 }
 
 impl Policy for Rtds {
-    fn name(&self) -> &'static str {
-        "rtds"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

@@ -218,10 +218,6 @@ impl Nsx {
 }
 
 impl Policy for Nsx {
-    fn name(&self) -> &'static str {
-        "nsx"
-    }
-
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         orders.set_timer(MASTER_TICKER, now_ns + MASTER_TICKS * self.tick_ns);
         orders.set_timer(MASTER_LVT_TICKER, now_ns + self.adjust_ns);

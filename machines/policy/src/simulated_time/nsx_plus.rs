@@ -242,10 +242,6 @@ impl NsxPlus {
 }
 
 impl Policy for NsxPlus {
-    fn name(&self) -> &'static str {
-        "nsx-plus"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

@@ -226,10 +226,6 @@ impl Psx {
 }
 
 impl Policy for Psx {
-    fn name(&self) -> &'static str {
-        "psx"
-    }
-
     fn add(
         &mut self,
         _now_ns: u64,

@@ -227,10 +227,6 @@ impl PsxPlus {
 }
 
 impl Policy for PsxPlus {
-    fn name(&self) -> &'static str {
-        "psx-plus"
-    }
-
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         self.begin_period(now_ns, orders);
     }

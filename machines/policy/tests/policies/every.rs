@@ -55,10 +55,9 @@ fn comes_and_goes(kind: &str, all: &[(Script, Option<usize>)]) -> (Vec<Stretch>,
 }
 
 #[test]
-fn a_policy_is_called_what_it_is_asked_for_by() {
+fn every_policy_is_built_by_a_name_that_no_other_has() {
     for kind in POLICIES {
-        let policy = build(kind.name, &mut Settings::default(), HOST).expect("it needs no settings");
-        assert_eq!(policy.name(), kind.name);
+        build(kind.name, &mut Settings::default(), HOST).expect("it needs no settings");
         assert!(!kind.about.is_empty());
         assert_eq!(names().filter(|name| *name == kind.name).count(), 1, "names differ");
     }

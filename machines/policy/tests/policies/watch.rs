@@ -68,9 +68,6 @@ impl<F> fmt::Debug for Watched<F> {
 }
 
 impl<F: FnMut(&Decision) + Send> Policy for Watched<F> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
     fn start(&mut self, now_ns: u64, orders: &mut Orders) {
         self.inner.start(now_ns, orders);
     }

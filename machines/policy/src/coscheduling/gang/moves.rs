@@ -72,7 +72,7 @@ impl Gang {
         seats.extend(vcpus.iter().zip(pins).map(|(vcpu, pin)| Seat { vcpu: *vcpu, pin: *pin, has: None }));
         let (vcpus, pcpus) = (seats.len() as u32, self.columns.len() as u32);
         if vcpus > pcpus {
-            let policy = crate::Policy::name(self);
+            let policy = if self.bounds.is_some() { "flexible" } else { "gang" };
             return Err(PolicyError::TooManyVcpus { dom, vcpus, policy, pcpus });
         }
         if !self.matrix.could_seat(&seats) {

@@ -7,8 +7,6 @@ use super::Rule;
 pub enum Deferrable {}
 
 impl Rule for Deferrable {
-    const NAME: &'static str = "rt-deferrable";
-
     fn refilled_ns(_left_ns: u64, _amount_ns: u64, full_ns: u64, _awake: bool) -> u64 {
         full_ns
     }

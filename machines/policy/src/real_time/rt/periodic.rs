@@ -8,7 +8,6 @@ use super::Rule;
 pub enum Periodic {}
 
 impl Rule for Periodic {
-    const NAME: &'static str = "rt-periodic";
     const IDLES_AWAY: bool = true;
 
     fn refilled_ns(_left_ns: u64, _amount_ns: u64, full_ns: u64, _awake: bool) -> u64 {

@@ -8,8 +8,6 @@ use super::Rule;
 pub enum Polling {}
 
 impl Rule for Polling {
-    const NAME: &'static str = "rt-polling";
-
     fn asleep_ns(_left_ns: u64) -> u64 {
         0
     }

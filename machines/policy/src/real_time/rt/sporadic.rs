@@ -10,7 +10,6 @@ use super::Rule;
 pub enum Sporadic {}
 
 impl Rule for Sporadic {
-    const NAME: &'static str = "rt-sporadic";
     const HAS_PERIODS: bool = false;
 
     fn refilled_ns(left_ns: u64, amount_ns: u64, full_ns: u64, _awake: bool) -> u64 {
