@@ -167,28 +167,3 @@ impl Sweeps {
         Ok(self.copies.sweep(&beyond(Dealing::Scattered, smt), axis, vec![curve], reason))
     }
 }
-
-#[cfg(test)]
-mod test {
-    use super::*;
-    use crate::catalogue::made_up::{judged, planned, whatever};
-
-    #[test]
-    fn a_sweep_misses_with_our_own_value_what_its_check_misses() {
-        let mut sweeps = 0;
-        for seed in 0..60 {
-            for name in ["artis-fig1", "artis-fig2", "artis-fig3"] {
-                let finding = judged(planned(name, &Setup::default()), whatever(seed));
-                for sweep in &finding.sweeps {
-                    let misses = |curve: &paceline_report::Curve| {
-                        let own = curve.points.iter().find(|point| point.0 == sweep.ours);
-                        own.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
-                    };
-                    assert!(sweep.curves.iter().any(misses), "seed {seed}: {}", sweep.check);
-                    sweeps += 1;
-                }
-            }
-        }
-        assert!(sweeps > 60, "{sweeps}");
-    }
-}

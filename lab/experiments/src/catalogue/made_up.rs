@@ -23,34 +23,20 @@ pub fn judged(plan: Plan, measure: impl Fn(&str) -> Measure) -> Finding {
 }
 
 /// Numbers that differ from key to key and from seed to seed, and are the same for the same ones.
-pub fn drawn(seed: u64, key: &str) -> Rng {
+fn drawn(seed: u64, key: &str) -> Rng {
     Rng::new(seed, key.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())))
 }
 
 /// A measure with everything that any judgement asks for, of such numbers.
 pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
-    const VALUES: [&str; 14] = [
-        "error",
-        "error_half_width",
-        "time",
-        "share",
-        "waiting_share",
-        "lu",
-        "lu_half_width",
-        "lu_polled",
-        "ep",
-        "overhead",
-        "work",
-        "packets",
-        "steps",
-        "rounds",
-    ];
+    const VALUES: &str = "error error_half_width time share waiting_share lu lu_half_width lu_polled ep overhead \
+                          work packets steps rounds";
     move |key| {
         let mut rng = drawn(seed, key);
         let mut number = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);
         Measure {
             seconds: number(),
-            values: VALUES.map(|name| (name, number())).into(),
+            values: VALUES.split(' ').map(|name| (name, number())).collect(),
             series: vec![vec![(1.0, number()), (2.0, number()), (5.0, number())]; 64],
             digest: Some(1),
         }
@@ -109,6 +95,30 @@ fn whatever_was_measured_is_judged_and_can_be_drawn() {
                 paper == "psx" || paper == "nsx" || paper == "artis" || !finding.tables.is_empty(),
                 "{name}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
+    const SWEPT: [&str; 7] =
+        ["psx-fig6", "psx-fig7", "psx-fig12", "psx-fig14", "artis-fig1", "artis-fig2", "artis-fig3"];
+    for name in SWEPT {
+        for quick in [false, true] {
+            let mut sweeps = 0;
+            for seed in 0..60 {
+                let finding = judged(planned(name, &Setup { quick, ..Setup::default() }), whatever(seed));
+                for sweep in &finding.sweeps {
+                    let misses = |curve: &Curve| {
+                        let own = curve.points.iter().find(|point| point.0 == sweep.ours);
+                        own.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
+                    };
+                    assert!(finding.fails(&sweep.check), "{name}, seed {seed}: {}", sweep.check);
+                    assert!(sweep.curves.iter().any(misses), "{name}, seed {seed}: {}", sweep.check);
+                }
+                sweeps += finding.sweeps.len();
+            }
+            assert!(sweeps > 0, "{name}: nothing is swept");
         }
     }
 }

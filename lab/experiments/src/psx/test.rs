@@ -1,10 +1,7 @@
 //! Findings from run times that are made up: what holds of their sweeps and texts whatever the machine does.
 
-use crate::catalogue::made_up::{drawn, judged, planned};
+use crate::catalogue::made_up::{judged, planned};
 use crate::prelude::*;
-
-/// The experiments that have sweeps.
-const SWEPT: [&str; 4] = ["psx-fig6", "psx-fig7", "psx-fig12", "psx-fig14"];
 
 /// What the plan's experiment finds if its runs take so many seconds, by their keys.
 fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
@@ -14,34 +11,6 @@ fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
         digest: Some(1),
         series: vec![vec![(0.0, 0.0), (1.0, 60_000.0)], vec![(1.25, 60_000.0)]],
     })
-}
-
-/// Run times that differ from run to run, and no others for the same seed.
-fn random(seed: u64) -> impl Fn(&str) -> f64 {
-    move |key| 1.0 + drawn(seed, key).below(1 << 20) as f64 / f64::from(1 << 16)
-}
-
-#[test]
-fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
-    for quick in [false, true] {
-        for name in SWEPT {
-            let mut sweeps = 0;
-            for seed in 0..30 {
-                let finding = found(planned(name, &Setup { quick, ..Setup::default() }), random(seed));
-                for sweep in &finding.sweeps {
-                    let check = finding.checks.iter().find(|check| check.what == sweep.check);
-                    assert!(check.is_some_and(|check| !check.holds), "seed {seed}: {}", sweep.check);
-                    let misses = |curve: &Curve| {
-                        let own = curve.points.iter().find(|point| point.0 == sweep.ours);
-                        own.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
-                    };
-                    assert!(sweep.curves.iter().any(misses), "seed {seed}: {}", sweep.check);
-                }
-                sweeps += finding.sweeps.len();
-            }
-            assert!(sweeps > 0);
-        }
-    }
 }
 
 #[test]

@@ -35,17 +35,6 @@ impl Class {
         }
     }
 
-    /// The class with this letter, a capital.
-    ///
-    /// ```
-    /// use paceline_machine::guests::class::Class;
-    /// assert_eq!(Class::named("B"), Some(Class::B));
-    /// assert_eq!(Class::named("Z"), None);
-    /// ```
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-
     /// EP: the binary logarithm of the number of pairs.
     pub(crate) const fn ep_log_pairs(self) -> u32 {
         match self {

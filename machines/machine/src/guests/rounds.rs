@@ -46,11 +46,6 @@ impl Pacing {
             Self::Barrier => "barrier",
         }
     }
-
-    /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|pacing| pacing.name() == name)
-    }
 }
 
 /// What is to be done.
