@@ -19,7 +19,6 @@ pub struct Experiment {
     pub title: &'static str,
     /// The file of its parameters, as it is built in.
     pub parameters: &'static str,
-    /// Plans it.
     pub(crate) planner: Planner,
 }
 

@@ -80,7 +80,6 @@ const AT_US: u64 = 60;
 /// The error at the longest tick beyond which CSX errs as published: 56 and 49 % are.
 const CSX_PERCENT: f64 = 40.0;
 
-/// What is claimed of errors.
 #[derive(Clone, Copy)]
 struct Errors {
     vcpus: u32,

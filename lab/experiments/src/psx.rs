@@ -67,7 +67,6 @@ fn local() -> Kind<u32> {
     count(0..=100)
 }
 
-/// The load of an experiment that has one.
 fn load(parameters: &mut Parameters) -> Result<Load, ScenarioError> {
     Ok(Load {
         lps: parameters.one("lps", &lps())?,

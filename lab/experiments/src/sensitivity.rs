@@ -47,7 +47,6 @@ fn told<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
     if claims.is_empty() { "none".into() } else { claims.join("; ") }
 }
 
-/// Whether the runs of an experiment depend on constants.
 fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, ScenarioError> {
     let is_paper = |constant: &Constant| paper(constant.name) == paper(experiment.name);
     Ok(CONSTANTS.iter().any(is_paper) && !experiment.plan(setup)?.cells.iter().all(|cell| cell.alone))

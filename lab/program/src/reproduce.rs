@@ -158,7 +158,6 @@ fn choose<'a>(
     Ok(all.iter().filter(|experiment| arguments.all || names.contains(experiment.name)).collect())
 }
 
-/// The names of experiments that are most like `name`.
 fn near(name: &str, all: &[Experiment]) -> Vec<&'static str> {
     const MOST: usize = 3;
     let likeness = |known: &str| strsim::jaro_winkler(name, known);

@@ -31,7 +31,6 @@ const KERNEL_OPTIONS: &str = "console=hvc0 quiet mitigations=off";
 const TURNS: [&str; 4] =
     ["-netdev", "hubport,id=turns,hubid=0", "-object", "filter-buffer,id=clock,netdev=turns,interval=50"];
 
-/// PCPUs of the machine.
 const PCPUS: u32 = 2;
 
 /// The machine's memory besides that of its guests, in MiB: dom0, Xen, and a reserve.

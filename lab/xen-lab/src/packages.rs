@@ -177,7 +177,6 @@ impl<'a> Apt<'a> {
         Ok(apt)
     }
 
-    /// Runs apt-get in `folder`.
     fn get(&self, folder: &Path, arguments: &[&str]) -> Result<Vec<String>, LabError> {
         self.run("apt-get", folder, arguments)
     }

@@ -10,7 +10,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 const BPF_OBJ_GET: c_long = 7;
 const BPF_OBJ_GET_INFO_BY_FD: c_long = 15;
-/// The type of an array map.
 pub(crate) const MAP_TYPE_ARRAY: u32 = 2;
 /// The flag of a map that can be mapped into memory.
 pub(crate) const F_MMAPABLE: u32 = 1 << 10;

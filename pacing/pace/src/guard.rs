@@ -38,7 +38,6 @@ pub const SILENCE: Duration = Duration::from_millis(300);
 pub const STUCK: Duration = Duration::from_secs(1);
 /// The size of a pipe, so small that it is full soon after a guard has stopped reading.
 const PIPE_BYTES: usize = 4096;
-/// Bytes of a message.
 const MESSAGE_BYTES: usize = 24;
 /// A sign of life, in place of a slot.
 const ALIVE: u32 = u32::MAX;

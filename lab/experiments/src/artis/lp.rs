@@ -19,7 +19,6 @@ use std::sync::Arc;
 use paceline_kernel::Rng;
 use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
 
-/// Batches of a step.
 pub const BATCHES: u32 = 8;
 
 /// How many times its work by one CPU a run may take.

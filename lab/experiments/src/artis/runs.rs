@@ -58,7 +58,6 @@ named! {
     }
 }
 
-/// The size of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub hosts: u32,
@@ -94,7 +93,6 @@ pub fn neighbours(hosts: u32) -> f64 {
     f64::from(hosts) * std::f64::consts::PI * RANGE * RANGE / (SIDE * SIDE)
 }
 
-/// The load of the wireless model with `hosts` hosts for `lps` LPs.
 pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Calibration) -> Load {
     let get = |name: &str| calibration.get(name) as f64;
     let (own_hosts, heard) = (f64::from(hosts) / f64::from(lps), neighbours(hosts));

@@ -18,7 +18,6 @@ use crate::prelude::*;
 const REMOTE: f64 = 0.25;
 /// With how many others a process exchanges events if LPs send to near ones.
 const NEAR: u32 = 8;
-/// Cores of a host.
 const CORES: u32 = 2;
 const BITS_PER_SECOND: u64 = 10_000_000_000;
 

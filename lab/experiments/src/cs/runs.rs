@@ -88,7 +88,6 @@ pub const CSDD: Scheduler = Scheduler { name: "CSDD", kind: "csdd", choice: Some
 pub const CSDE_INDEXED: Scheduler = Scheduler { name: "CSDE, indexed", kind: "csde", choice: Some("index") };
 pub const CSDD_INDEXED: Scheduler = Scheduler { name: "CSDD, indexed", kind: "csdd", choice: Some("index") };
 
-/// The schedulers of the tables.
 pub const PUBLISHED: [Scheduler; 3] = [SEDF, CSDE, CSDD];
 /// The schedulers of the tables, and ours.
 pub const ALL: [Scheduler; 5] = [SEDF, CSDE, CSDD, CSDE_INDEXED, CSDD_INDEXED];

@@ -48,7 +48,6 @@ pub fn count<T: TryFrom<i128> + PartialOrd + Display + 'static>(range: RangeIncl
     Kind { words, read: Box::new(read) }
 }
 
-/// A number.
 pub fn number(range: RangeInclusive<f64>) -> Kind<f64> {
     let words = format!("a number from {} to {}", range.start(), range.end());
     let read = move |raw: &Raw| {

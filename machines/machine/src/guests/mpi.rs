@@ -133,7 +133,6 @@ struct Leaving {
 #[derive(Debug)]
 struct Acknowledged;
 
-/// A piece of a message.
 #[derive(Debug)]
 struct Piece {
     tag: Tag,

@@ -74,7 +74,6 @@ impl Bvt {
         waited
     }
 
-    /// Charges a VCPU that runs.
     fn charge(&mut self, id: VcpuId, now_ns: u64, orders: &mut Orders) {
         if let Some(until_ns) = self.vcpus[id].charge(now_ns) {
             self.unwarped.insert(until_ns, id, ());

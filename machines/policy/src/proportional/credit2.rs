@@ -41,7 +41,6 @@ use crate::{
 const INITIAL: i64 = 10 * MILLISECOND as i64;
 /// What a reset leaves of older credits.
 const CARRIED: i64 = MILLISECOND as i64 / 2;
-/// The shortest slice.
 const LEAST_SLICE_NS: u64 = MILLISECOND / 2;
 /// How long before the end of its rate limit a running VCPU may be preempted
 /// (`CSCHED2_RATELIMIT_TICKLE_TOLERANCE`).
@@ -80,7 +79,6 @@ pub struct Credit2 {
     most_slice_ns: u64,
     cap_period_ns: u64,
     vcpus: PerVcpu<Vcpu>,
-    /// The domains that have a cap.
     caps: BTreeMap<DomId, Cap>,
     /// How many VCPUs have each weight.
     weights: BTreeMap<u64, u32>,

@@ -87,7 +87,6 @@ impl<K: Copy + Ord> HostQueues<K> {
         before
     }
 
-    /// `pcpu` has decided.
     pub(crate) fn run(&mut self, pcpu: PcpuId, decision: Option<(VcpuId, K)>) {
         assert!(self.running[pcpu.index()].is_none(), "a PCPU stops before it runs another VCPU");
         self.running[pcpu.index()] = decision;

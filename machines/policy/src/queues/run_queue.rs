@@ -19,7 +19,6 @@ impl<K> Default for RunQueue<K> {
 }
 
 impl<K: Copy + Ord> RunQueue<K> {
-    /// `vcpu` waits under `key`.
     pub(crate) fn insert(&mut self, key: K, vcpu: VcpuId) {
         self.0.insert((key, vcpu));
     }

@@ -25,7 +25,6 @@ use crate::{
     DomId, Host, MILLISECOND, NewDomain, Orders, PcpuId, Pick, Policy, PolicyError, Standing, VcpuId,
 };
 
-/// The timer of replenishments.
 const REPLENISH: u32 = 0;
 
 /// Level, then deadline: the least comes first.

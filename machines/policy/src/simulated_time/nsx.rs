@@ -174,7 +174,6 @@ impl Nsx {
         }
     }
 
-    /// `Adjust_lvt`.
     fn adjust_lvt(&mut self) {
         self.compute_lvts();
         for (id, dom_lvt_ns) in self.vcpus_of(false) {
@@ -182,7 +181,6 @@ impl Nsx {
         }
     }
 
-    /// `Adjust_all_lvt`.
     fn adjust_all_lvt(&mut self) {
         self.compute_lvts();
         if self.sys_lvt_next_ns - self.sys_lvt_ns > self.max_diff_ns {

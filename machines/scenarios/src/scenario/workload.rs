@@ -14,7 +14,6 @@ use paceline_scenario::{ScenarioError, Section};
 use super::federates::{AnyModel, Federates};
 use super::hosts::{count, nanos};
 
-/// A kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Hog,

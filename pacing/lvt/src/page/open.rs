@@ -128,7 +128,6 @@ fn check_access(path: &Path, stat: &Stat, user: u32) -> Result<(), Error> {
     }
 }
 
-/// The number of slots according to the header.
 fn checked_slots(path: &Path, header: &[u8; RECORD_BYTES]) -> Result<u32, Error> {
     match layout::slots_of(header).map_err(|error| Error::header(path, error))? {
         slots @ 1..=MAX_SLOTS => Ok(slots),

@@ -91,7 +91,6 @@ pub fn find_around(words: &[OsString], around: &Around<'_>) -> Option<Setting> {
 #[derive(Debug, Default)]
 struct Arguments {
     value: Option<String>,
-    /// The files that are named.
     files: Vec<PathBuf>,
 }
 

@@ -260,7 +260,6 @@ impl<M: Model + 'static> Desk<M> {
     }
 }
 
-/// What came of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// All messages of earlier colours have come: the round is over, with this result.

@@ -100,7 +100,6 @@ impl Gang {
         self.gangs.entry(gang).or_default().extend(vcpus);
     }
 
-    /// Takes the VCPUs of a domain out of its gang.
     pub(super) fn leave_gang(&mut self, dom: DomId, vcpus: &[VcpuId]) {
         let gang = self.doms[dom].gang;
         for id in vcpus {

@@ -26,7 +26,6 @@ impl Implicit {
         }
     }
 
-    /// `id` waits no longer.
     pub(super) fn stop_waiting(&mut self, id: VcpuId) {
         let vcpu = &mut self.vcpus[id];
         if let Some(place) = vcpu.waits.take() {
@@ -58,7 +57,6 @@ impl Implicit {
         orders.reschedule(home);
     }
 
-    /// Boosts the first VCPU with messages on `pcpu`.
     pub(super) fn boost_first(&mut self, pcpu: PcpuId, orders: &mut Orders) {
         if let Some(id) = self.queues[pcpu.index()].first_with_messages() {
             self.boost(id, orders);

@@ -105,7 +105,6 @@ impl Vcpu {
         Place::of(self.pin)
     }
 
-    /// Its key in the queue.
     pub(super) fn key(&self) -> Key {
         match self {
             vcpu if vcpu.account.due => (DUE, u64::from(vcpu.pin.is_none())),
@@ -133,7 +132,6 @@ impl Vcpu {
         }
     }
 
-    /// Notes a report of its LVT.
     pub(super) fn report(&mut self, lvt: u64) {
         self.pace.report(self.lvt, lvt);
         self.lvt = lvt;
