@@ -168,9 +168,7 @@ impl Case {
             )));
         }
         let seconds = ran.report.at_ns as f64 / 1e9 * f64::from(STEPS) / f64::from(steps);
-        let host = &ran.report.hosts[0];
-        let work = load.work_ns(self.runtime) * f64::from(STEPS) / 1e9;
-        let values = BTreeMap::from([("work", work), ("switches", host.switches as f64)]);
+        let values = BTreeMap::from([("work", load.work_ns(self.runtime) * f64::from(STEPS) / 1e9)]);
         Ok(Measure { seconds, values, ..Measure::default() })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use paceline_machine::guests::class::Class;
-use paceline_machine::{HostReport, Report, run};
+use paceline_machine::{Report, run};
 
 use super::machine::{Application, HOSTS, PCPUS, Part, Rig};
 use crate::parameters::kinds::{Kind, count};
@@ -258,7 +258,7 @@ impl Case {
         }
         let starts: Vec<u64> = spec.domains.iter().map(|domain| domain.arrives_ns).collect();
         let report = run(spec)?.report;
-        let mut values = told(&report);
+        let mut values = BTreeMap::from([("overhead", overhead(&report))]);
         for (name, is_lu) in [("lu", true), ("ep", false)] {
             if is_lu || !lu_only {
                 let own = applications.iter().filter(|application| application.is_lu == is_lu);
@@ -293,15 +293,10 @@ impl Application {
     }
 }
 
-/// Shares of all PCPU time, in per cent, and switches a second and PCPU.
-fn told(report: &Report) -> BTreeMap<&'static str, f64> {
-    let pcpu_ns = report.at_ns as f64 * f64::from(HOSTS * PCPUS);
-    let sum = |of: fn(&HostReport) -> u64| report.hosts.iter().map(of).sum::<u64>() as f64;
-    BTreeMap::from([
-        ("overhead", 100.0 * sum(|host| host.overhead_ns) / pcpu_ns),
-        ("dom0", 100.0 * sum(|host| host.dom0_ns) / pcpu_ns),
-        ("switches", sum(|host| host.switches) / pcpu_ns * 1e9),
-    ])
+/// The scheduler's share of all PCPU time, in per cent.
+fn overhead(report: &Report) -> f64 {
+    let overhead_ns: u64 = report.hosts.iter().map(|host| host.overhead_ns).sum();
+    100.0 * overhead_ns as f64 / (report.at_ns as f64 * f64::from(HOSTS * PCPUS))
 }
 
 #[cfg(test)]

@@ -160,7 +160,6 @@ impl Case {
                 ("error", errors.mean),
                 ("error_half_width", errors.half_width),
                 ("time", times.mean),
-                ("time_half_width", times.half_width),
             ]);
             Ok(Measure { seconds: times.mean, values, ..Measure::default() })
         };

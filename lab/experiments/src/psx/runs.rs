@@ -183,21 +183,8 @@ pub fn simulate<M: Model + 'static>(
     let ran = run(spec)?;
     let report = &ran.report;
     let seconds = report.at_ns as f64 / 1e9;
-    let host = &report.hosts[0];
-    let mut values = BTreeMap::from([
-        ("waiting_share", report.waiting_share()),
-        ("unfairness", report.unfairness()),
-        ("switches", host.switches as f64),
-        ("decisions", host.decisions as f64),
-        ("packets", host.packets as f64),
-        ("dom0", host.dom0_ns as f64 / 1e9),
-        ("overhead", host.overhead_ns as f64 / 1e9),
-    ]);
+    let values = BTreeMap::from([("waiting_share", report.waiting_share())]);
     let outcome = collect::<M>(ran.programs).map_err(|error| told(&error))?;
-    values.extend([("rounds", outcome.rounds as f64), ("repeats", outcome.repeats as f64)]);
-    if let Some(rollbacks) = &outcome.rollbacks {
-        values.insert("efficiency", rollbacks.efficiency());
-    }
     let points = |series: &Series| {
         series.samples().iter().map(|(at_ns, events)| (*at_ns as f64 / 1e9, *events as f64)).collect()
     };
