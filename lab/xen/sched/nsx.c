@@ -91,14 +91,7 @@ static spinlock_t *cf_check nsx_switch_sched(struct scheduler *ops, unsigned int
 
 static void cf_check nsx_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
-	struct nsx *nsx = nsx_of(sched_of(ops));
-	unsigned long flags;
-
-	spin_lock_irqsave(&nsx->base.lock, flags);
-	drop_cpu(&nsx->base, cpu);
-	keep_timers(nsx);
-	spin_unlock_irqrestore(&nsx->base.lock, flags);
-	end_timers(nsx);
+	drop_cpu_with_timers(sched_of(ops), cpu, nsx_of(sched_of(ops))->timers, TIMERS);
 }
 
 static void cf_check nsx_move_timers(const struct scheduler *ops, struct sched_resource *sr)
@@ -107,7 +100,7 @@ static void cf_check nsx_move_timers(const struct scheduler *ops, struct sched_r
 	unsigned long flags;
 
 	spin_lock_irqsave(&nsx->base.lock, flags);
-	keep_timers(nsx);
+	keep_timers(&nsx->base, nsx->timers, TIMERS);
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
 }
 

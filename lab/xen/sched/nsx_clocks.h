@@ -15,6 +15,13 @@
 
 #define MASTER_TICKS 10
 
+enum {
+	MASTER,
+	MASTER_LVT,
+	MASTER_ALL_LVT,
+	TIMERS,
+};
+
 static unsigned int __read_mostly nsx_tick_us = 100;
 integer_runtime_param("nsx-tick-us", nsx_tick_us);
 static const struct limits tick_limits = {30, 30000};
@@ -35,7 +42,7 @@ static const struct limits adjust_limits = {1, 3600000};
 
 struct nsx {
 	struct pace_sched base;
-	struct timer master, master_lvt, master_all_lvt;
+	struct timer timers[TIMERS];
 	uint64_t tick_ns, sys_lvt_ns, sys_lvt_next_ns;
 	uint64_t admitted; /* number of units admitted so far */
 	s_time_t slice_end_ns[NR_CPUS];
@@ -154,7 +161,7 @@ static void cf_check master_tick(void *data)
 	list_for_each_entry (own, &nsx->base.units, base.all)
 		if (own->base.privileged)
 			put_at(nsx, own, nsx->sys_lvt_ns);
-	set_timer(&nsx->master, NOW() + MASTER_TICKS * nsx->tick_ns);
+	set_timer(&nsx->timers[MASTER], NOW() + MASTER_TICKS * nsx->tick_ns);
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
 }
 
@@ -171,7 +178,7 @@ static void cf_check adjust_lvt(void *data)
 	list_for_each_entry (own, &nsx->base.units, base.all)
 		if (!own->base.privileged)
 			raise_to(nsx, own, own->dom->lvt_ns);
-	set_timer(&nsx->master_lvt, NOW() + MILLISECS(within(nsx_adjust_ms, adjust_limits)));
+	set_timer(&nsx->timers[MASTER_LVT], NOW() + MILLISECS(within(nsx_adjust_ms, adjust_limits)));
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
 }
 
@@ -190,42 +197,24 @@ static void cf_check adjust_all_lvt(void *data)
 	list_for_each_entry (own, &nsx->base.units, base.all)
 		if (lags && !own->base.privileged)
 			raise_to(nsx, own, nsx->sys_lvt_next_ns);
-	set_timer(&nsx->master_all_lvt, NOW() + MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
+	set_timer(&nsx->timers[MASTER_ALL_LVT], NOW() + MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
 	spin_unlock_irqrestore(&nsx->base.lock, flags);
 }
 
-static inline void start_timer(struct timer *timer, void (*function)(void *), struct nsx *nsx, unsigned int cpu, s_time_t at)
+static inline void start_timer(struct nsx *nsx, unsigned int number, void (*function)(void *), unsigned int cpu, s_time_t after)
 {
-	if (timer->status != TIMER_STATUS_invalid && timer->status != TIMER_STATUS_killed)
+	if (is_live(&nsx->timers[number]))
 		return;
-	init_timer(timer, function, nsx, cpu);
-	set_timer(timer, at);
+	init_timer(&nsx->timers[number], function, nsx, cpu);
+	set_timer(&nsx->timers[number], NOW() + after);
 }
 
 /* Starts the timers with the first PCPU of the instance, or the first after it had none. */
 static inline void start_timers(struct nsx *nsx, unsigned int cpu)
 {
-	s_time_t now = NOW();
-
-	start_timer(&nsx->master, master_tick, nsx, cpu, now + MASTER_TICKS * nsx->tick_ns);
-	start_timer(&nsx->master_lvt, adjust_lvt, nsx, cpu, now + MILLISECS(within(nsx_adjust_ms, adjust_limits)));
-	start_timer(&nsx->master_all_lvt, adjust_all_lvt, nsx, cpu, now + MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
-}
-
-/* Moves the timers to a PCPU that the instance still has. */
-static inline void keep_timers(struct nsx *nsx)
-{
-	keep_timer(&nsx->base, &nsx->master);
-	keep_timer(&nsx->base, &nsx->master_lvt);
-	keep_timer(&nsx->base, &nsx->master_all_lvt);
-}
-
-/* Ends the timers if the instance has no PCPU. Without the lock. */
-static inline void end_timers(struct nsx *nsx)
-{
-	end_timer(&nsx->base, &nsx->master);
-	end_timer(&nsx->base, &nsx->master_lvt);
-	end_timer(&nsx->base, &nsx->master_all_lvt);
+	start_timer(nsx, MASTER, master_tick, cpu, MASTER_TICKS * nsx->tick_ns);
+	start_timer(nsx, MASTER_LVT, adjust_lvt, cpu, MILLISECS(within(nsx_adjust_ms, adjust_limits)));
+	start_timer(nsx, MASTER_ALL_LVT, adjust_all_lvt, cpu, MILLISECS(within(nsx_adjust_all_ms, adjust_limits)));
 }
 
 #endif

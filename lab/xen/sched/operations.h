@@ -43,12 +43,7 @@ static inline void cf_check pace_free(const struct scheduler *ops, void *priv)
 
 static inline void cf_check pace_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
-	struct pace_sched *sched = sched_of(ops);
-	unsigned long flags;
-
-	spin_lock_irqsave(&sched->lock, flags);
-	drop_cpu(sched, cpu);
-	spin_unlock_irqrestore(&sched->lock, flags);
+	drop_cpu_with_timers(sched_of(ops), cpu, NULL, 0);
 }
 
 static inline spinlock_t *cf_check pace_switch_sched(struct scheduler *ops, unsigned int cpu, void *pdata, void *vdata)

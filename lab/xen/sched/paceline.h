@@ -72,20 +72,29 @@ static inline bool is_live(const struct timer *timer)
 	return timer->status != TIMER_STATUS_invalid && timer->status != TIMER_STATUS_killed;
 }
 
-/* Moves a timer of the instance to a PCPU that remains, if one does. With the lock. */
-static inline void keep_timer(struct pace_sched *sched, struct timer *timer)
+/* Moves the timers of the instance to a PCPU that remains, if one does. With the lock. */
+static inline void keep_timers(struct pace_sched *sched, struct timer *timers, unsigned int count)
 {
-	unsigned int cpu = cpumask_first(&sched->cpus);
+	unsigned int cpu = cpumask_first(&sched->cpus), i;
 
-	if (is_live(timer) && cpu < nr_cpu_ids && !cpumask_test_cpu(timer->cpu, &sched->cpus))
-		migrate_timer(timer, cpu);
+	for (i = 0; i < count; i++)
+		if (is_live(&timers[i]) && cpu < nr_cpu_ids && !cpumask_test_cpu(timers[i].cpu, &sched->cpus))
+			migrate_timer(&timers[i], cpu);
 }
 
-/* Ends the timer if no PCPU remains. Without the lock: this waits for the timer, which may be waiting for the lock. */
-static inline void end_timer(struct pace_sched *sched, struct timer *timer)
+/* Removes a PCPU, and ends the timers if none remains: without the lock, for which a timer that goes off may be waiting. */
+static inline void drop_cpu_with_timers(struct pace_sched *sched, unsigned int cpu, struct timer *timers, unsigned int count)
 {
-	if (is_live(timer) && cpumask_empty(&sched->cpus))
-		kill_timer(timer);
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&sched->lock, flags);
+	drop_cpu(sched, cpu);
+	keep_timers(sched, timers, count);
+	spin_unlock_irqrestore(&sched->lock, flags);
+	for (i = 0; i < count; i++)
+		if (is_live(&timers[i]) && cpumask_empty(&sched->cpus))
+			kill_timer(&timers[i]);
 }
 
 /* Adds a unit, which is asleep. With the lock. */

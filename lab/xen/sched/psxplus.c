@@ -65,17 +65,7 @@ static spinlock_t *cf_check plus_switch_sched(struct scheduler *ops, unsigned in
 
 static void cf_check plus_deinit_pdata(const struct scheduler *ops, void *pdata, int cpu)
 {
-	struct plus *plus = plus_of(ops);
-	unsigned long flags;
-	unsigned int i;
-
-	spin_lock_irqsave(&plus->base.lock, flags);
-	drop_cpu(&plus->base, cpu);
-	for (i = 0; i < TIMERS; i++)
-		keep_timer(&plus->base, &plus->timers[i]);
-	spin_unlock_irqrestore(&plus->base.lock, flags);
-	for (i = 0; i < TIMERS; i++)
-		end_timer(&plus->base, &plus->timers[i]);
+	drop_cpu_with_timers(sched_of(ops), cpu, plus_of(ops)->timers, TIMERS);
 }
 
 static void cf_check plus_insert_unit(const struct scheduler *ops, struct sched_unit *unit)

@@ -34,7 +34,6 @@ struct plus {
 	struct pace_sched base;
 	struct shares shares;
 	struct timer timers[TIMERS];
-	bool started;
 	uint64_t periods, claims;
 	struct plus_pcpu pcpus[NR_CPUS];
 };
