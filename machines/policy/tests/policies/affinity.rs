@@ -45,7 +45,7 @@ fn credit2_moves_who_runs_elsewhere_when_a_preferred_pcpu_idles() {
         .expect("admitted");
     lab.domain(false, &[(hog(), None)], true, prefers("1")).expect("it is admitted");
     lab.run(6 * MS);
-    assert_eq!(lab.stretches(), [ran(1, 0, 0, 3 * MS), ran(0, 1, 0, 4 * MS), ran(1, 1, 4 * MS, 6 * MS)]);
+    lab.assert_ran(MS, "0@1: 0-3, 1@0: 0-4, 1@1: 4-6");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! window in every frame.
 
 use crate::lab::{Act, Lab, ran};
-use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use paceline_policy::{MILLISECOND as MS, PolicyError, Setting, Settings};
 use proptest::prelude::*;
 
 fn window(offset_ns: u64, runtime_ns: u64) -> Settings {
@@ -23,15 +23,7 @@ fn everybody_in_its_window() {
     let script = vec![Act::Compute(2 * MS), Act::Sleep(5 * MS)];
     lab.domain(false, &[(script, None)], true, window(6 * MS, 3 * MS)).expect("it is admitted");
     lab.run(29 * MS);
-    let expected = [
-        ran(0, 0, 0, 4 * MS),
-        ran(0, 1, 6 * MS, 8 * MS),
-        ran(0, 0, 10 * MS, 14 * MS),
-        ran(0, 1, 16 * MS, 18 * MS),
-        ran(0, 0, 20 * MS, 24 * MS),
-        ran(0, 1, 26 * MS, 28 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-4, 1: 6-8, 0: 10-14, 1: 16-18, 0: 20-24, 1: 26-28");
 }
 
 #[test]
@@ -88,9 +80,9 @@ fn windows_move_and_vcpus_too() {
         policy.adjust(now_ns, first, &mut window(3 * MS, 2 * MS), orders).expect("it is sound");
     });
     lab.run(6 * MS);
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), true, orders));
+    lab.migrate(0, 1, true);
     lab.run(14 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS), ran(0, 0, 3 * MS, 5 * MS), ran(1, 0, 13 * MS, 14 * MS)]);
+    lab.assert_ran(MS, "0@0: 0-1, 0@0: 3-5, 0@1: 13-14");
     lab.remove(first);
     lab.run(40 * MS);
     assert_eq!(lab.ran_ns(0), 4 * MS);
@@ -104,7 +96,7 @@ fn who_is_moved_changes_places_with_a_sibling() {
     let both = [(script, None), (vec![Act::Compute(100 * MS)], None)];
     lab.domain(false, &both, false, window(0, 10 * MS)).expect("it is admitted");
     lab.run(2 * MS);
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), true, orders));
+    lab.migrate(0, 1, true);
     lab.run(4 * MS);
     let mut stretches = lab.stretches();
     stretches.sort_by_key(|stretch| (stretch.from_ns, stretch.pcpu));

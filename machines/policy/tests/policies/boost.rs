@@ -2,7 +2,7 @@
 
 use crate::lab::{Act, Lab};
 use crate::mix::{mixes, small_slices};
-use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings};
+use paceline_policy::{MILLISECOND as MS, Setting, Settings};
 use proptest::prelude::*;
 
 const BOOSTS: [&str; 6] = ["boost-1a", "boost-1b", "boost-1c", "boost-2a", "boost-2bi", "boost-2bii"];
@@ -19,7 +19,7 @@ fn order(kind: &str, told: &[(u64, u32, u32)]) -> Vec<u32> {
     }
     for (at_ms, dom, messages) in told {
         lab.run(at_ms * MS);
-        lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(*dom), *messages, orders));
+        lab.pending(*dom, *messages);
     }
     lab.run(150 * MS);
     let stretches = lab.stretches().into_iter().filter(|own| own.from_ns >= 100 * MS);

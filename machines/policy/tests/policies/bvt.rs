@@ -1,7 +1,8 @@
 //! Borrowed virtual time: schedules computed by hand, and its properties: shares by weight, warps with
 //! limits, work conservation.
 
-use crate::lab::{Act, Lab, ran};
+use crate::lab::{Act, Lab};
+use crate::mix::scripts;
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
 use proptest::prelude::*;
 
@@ -25,14 +26,7 @@ fn half_the_advance_is_twice_the_share() {
     lab.hog(advance(10));
     lab.hog(advance(20));
     lab.run(50 * MS);
-    let expected = [
-        ran(0, 1, 0, 5_000 * US),
-        ran(0, 0, 5_000 * US, 20_000 * US),
-        ran(0, 1, 20_000 * US, 27_500 * US),
-        ran(0, 0, 27_500 * US, 42_500 * US),
-        ran(0, 1, 42_500 * US, 50_000 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "1: 0-5, 0: 5-20, 1: 20-27.5, 0: 27.5-42.5, 1: 42.5-50");
 }
 
 #[test]
@@ -45,14 +39,7 @@ fn a_warp_ends_at_its_limit() {
     lab.hog(advance(10));
     lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 30 * MS)).expect("it is admitted");
     lab.run(30 * MS);
-    let expected = [
-        ran(0, 0, 0, 10 * MS),
-        ran(0, 1, 10 * MS, 14 * MS),
-        ran(0, 0, 14 * MS, 23 * MS),
-        ran(0, 1, 23 * MS, 25 * MS),
-        ran(0, 0, 25 * MS, 30 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-10, 1: 10-14, 0: 14-23, 1: 23-25, 0: 25-30");
 }
 
 #[test]
@@ -64,14 +51,7 @@ fn a_warp_comes_back_after_its_rest() {
     lab.hog(advance(10));
     lab.domain(false, &[(script, None)], false, warp(20 * MS, 4 * MS, 3 * MS)).expect("it is admitted");
     lab.run(30 * MS);
-    let expected = [
-        ran(0, 0, 0, 10 * MS),
-        ran(0, 1, 10 * MS, 14 * MS),
-        ran(0, 0, 14 * MS, 17 * MS),
-        ran(0, 1, 17 * MS, 19 * MS),
-        ran(0, 0, 19 * MS, 30 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-10, 1: 10-14, 0: 14-17, 1: 17-19, 0: 19-30");
 }
 
 #[test]
@@ -103,18 +83,12 @@ fn a_limit_needs_a_rest_and_settings_can_change() {
     assert_eq!(lab.policy.dump(lab.now_ns).len(), 1);
 }
 
-fn scripts(pcpus: u32) -> impl Strategy<Value = (Vec<Act>, Option<u32>, Settings)> {
+fn domain_settings() -> impl Strategy<Value = Settings> {
     let span = || 1u64..20_000;
-    let script = prop_oneof![
-        Just(vec![Act::Compute(1_000_000 * MS)]),
-        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
-        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
-    ];
-    let settings = prop_oneof![
+    prop_oneof![
         (1u64..40).prop_map(advance),
         (span(), span(), span()).prop_map(|(by, limit, rest)| warp(by * US, limit * US, rest * US)),
-    ];
-    (script, proptest::option::weighted(0.2, 0..pcpus), settings)
+    ]
 }
 
 proptest! {
@@ -138,12 +112,12 @@ proptest! {
 
     #[test]
     fn nobody_waits_beside_an_idle_pcpu_and_nobody_starves(
-        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec((scripts(pcpus, 20_000), domain_settings()), 1..10))),
     ) {
         let mut lab = Lab::new("bvt", Settings::default(), pcpus);
         let count = all.len() as u32;
-        for (script, pin, settings) in all {
-            lab.domain(false, &[(script, pin)], true, settings).expect("it is admitted");
+        for (script, settings) in all {
+            lab.domain(false, &[script], true, settings).expect("it is admitted");
         }
         for step in 1..600 {
             lab.run(step * 1_700 * US);

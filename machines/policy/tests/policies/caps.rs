@@ -24,7 +24,7 @@ fn a_budget_in_every_period_and_a_pcpu_that_idles_after_it() {
     let mut lab = Lab::new("credit2", Settings::default().with("cap_period", Setting::Nanos(4 * MS)), 1);
     lab.hog(cap(50));
     lab.run(8 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, 2 * MS), ran(0, 0, 4 * MS, 6 * MS)]);
+    lab.assert_ran(MS, "0: 0-2, 0: 4-6");
 }
 
 #[test]
@@ -35,8 +35,7 @@ fn vcpus_share_the_budget_and_take_what_others_give_back() {
     let short = (vec![Act::Compute(MS), Act::Sleep(1_000 * MS)], None);
     lab.domain(false, &[short, hog()], false, cap(50)).expect("it is admitted");
     lab.run(16 * MS);
-    let expected = [ran(0, 0, 0, MS), ran(1, 1, 0, 4 * MS), ran(1, 1, 10 * MS, 15 * MS)];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0@0: 0-1, 1@1: 0-4, 1@1: 10-15");
 }
 
 #[test]
@@ -45,7 +44,7 @@ fn what_is_run_beyond_the_budget_is_missing_later() {
     let mut lab = Lab::new("credit2", Settings::default(), 1);
     lab.hog(cap(1));
     lab.run(60 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, 500 * US), ran(0, 0, 50 * MS, 50_500 * US)]);
+    lab.assert_ran(MS, "0: 0-0.5, 0: 50-50.5");
 }
 
 #[test]
@@ -65,8 +64,7 @@ fn caps_come_and_go_and_are_at_most_all_of_a_domains_vcpus() {
     set(&mut lab, 0);
     lab.run(30 * MS);
     // The first period begins with the cap: from 3 to 13 ms and on to 23; the cap is taken away at 20.
-    let expected = [ran(0, 0, 0, 5 * MS), ran(0, 0, 13 * MS, 15 * MS), ran(0, 0, 20 * MS, 30 * MS)];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-5, 0: 13-15, 0: 20-30");
     set(&mut lab, 10);
     lab.remove(dom);
     lab.run(60 * MS);

@@ -1,7 +1,8 @@
 //! The credit scheduler: schedules computed by hand, and its properties: shares by weight, caps, work
 //! conservation, boost.
 
-use crate::lab::{Act, Lab, ran};
+use crate::lab::{Act, Lab};
+use crate::mix::scripts;
 use paceline_policy::{
     DomId, MILLISECOND as MS, Orders, PcpuId, PolicyError, Setting, Settings, VcpuId, build,
 };
@@ -9,12 +10,6 @@ use proptest::prelude::*;
 
 fn domain(weight: u64, cap: u64) -> Settings {
     Settings::default().with("weight", Setting::Count(weight)).with("cap", Setting::Count(cap))
-}
-
-fn key(lab: &Lab, vcpu: u32, name: &str) -> i64 {
-    let standings = lab.policy.dump(lab.now_ns);
-    let own = standings.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there");
-    own.keys.iter().find(|(key, _)| *key == name).expect("it has such a key").1
 }
 
 /// What each of several hogs gets of `pcpus` PCPUs by its weight when none can use more than one: a hog that
@@ -49,18 +44,11 @@ fn three_ticks_each_and_credits_by_weight() {
     lab.hog(domain(512, 0));
     lab.hog(domain(256, 0));
     lab.run(60 * MS);
-    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (200, -200));
+    assert_eq!((lab.key(0, "credit"), lab.key(1, "credit")), (200, -200));
     lab.run(90 * MS);
-    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (100, -100));
+    assert_eq!((lab.key(0, "credit"), lab.key(1, "credit")), (100, -100));
     lab.run(210 * MS);
-    let expected = [
-        ran(0, 0, 0, 30 * MS),
-        ran(0, 1, 30 * MS, 60 * MS),
-        ran(0, 0, 60 * MS, 120 * MS),
-        ran(0, 1, 120 * MS, 150 * MS),
-        ran(0, 0, 150 * MS, 210 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-30, 1: 30-60, 0: 60-120, 1: 120-150, 0: 150-210");
 }
 
 #[test]
@@ -74,9 +62,9 @@ fn what_one_domain_cannot_use_goes_to_the_others() {
     lab.hog(domain(768, 0));
     lab.hog(domain(256, 0));
     lab.run(30 * MS);
-    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (0, -150));
+    assert_eq!((lab.key(0, "credit"), lab.key(1, "credit")), (0, -150));
     lab.run(60 * MS);
-    assert_eq!((key(&lab, 0, "credit"), key(&lab, 1, "credit")), (112, -112));
+    assert_eq!((lab.key(0, "credit"), lab.key(1, "credit")), (112, -112));
 }
 
 #[test]
@@ -89,20 +77,10 @@ fn who_wakes_is_boosted_until_a_tick_finds_it() {
     let script = vec![Act::Compute(4 * MS), Act::Sleep(9 * MS)];
     let mut lab = Lab::new("credit", Settings::default(), 1);
     lab.hog(Settings::default());
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(script);
     lab.run(71 * MS);
-    let expected = [
-        ran(0, 0, 0, 30 * MS),
-        ran(0, 1, 30 * MS, 34 * MS),
-        ran(0, 0, 34 * MS, 43 * MS),
-        ran(0, 1, 43 * MS, 47 * MS),
-        ran(0, 0, 47 * MS, 56 * MS),
-        ran(0, 1, 56 * MS, 60 * MS),
-        ran(0, 0, 60 * MS, 69 * MS),
-        ran(0, 1, 69 * MS, 71 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
-    assert_eq!(key(&lab, 1, "class"), 1);
+    lab.assert_ran(MS, "0: 0-30, 1: 30-34, 0: 34-43, 1: 43-47, 0: 47-56, 1: 56-60, 0: 60-69, 1: 69-71");
+    assert_eq!(lab.key(1, "class"), 1);
 }
 
 #[test]
@@ -110,15 +88,9 @@ fn without_boost_who_wakes_waits_for_the_end_of_the_slice() {
     let script = vec![Act::Compute(4 * MS), Act::Sleep(9 * MS)];
     let mut lab = Lab::new("credit", Settings::default().with("boost", Setting::Flag(false)), 1);
     lab.hog(Settings::default());
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(script);
     lab.run(68 * MS);
-    let expected = [
-        ran(0, 0, 0, 30 * MS),
-        ran(0, 1, 30 * MS, 34 * MS),
-        ran(0, 0, 34 * MS, 64 * MS),
-        ran(0, 1, 64 * MS, 68 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-30, 1: 30-34, 0: 34-64, 1: 64-68");
 }
 
 #[test]
@@ -133,7 +105,7 @@ fn sampling_charges_a_whole_tick_and_exact_accounting_the_time_run() {
         lab.domain(false, &[(script, None)], false, Settings::default()).expect("it is admitted");
         lab.run(45 * MS);
         assert_eq!(lab.ran_ns(1), MS);
-        assert_eq!(key(&lab, 1, "credit"), credit, "{accounting}");
+        assert_eq!(lab.key(1, "credit"), credit, "{accounting}");
     }
 }
 
@@ -143,7 +115,7 @@ fn who_sleeps_at_every_tick_is_never_charged() {
     // 10, but for the first 30 ms, which the other has, boosted likewise, because it woke first.
     let script = vec![Act::Sleep(MS / 2), Act::Compute(9 * MS), Act::Sleep(MS / 2)];
     let mut lab = Lab::new("credit", Settings::default(), 1);
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(script);
     lab.hog(Settings::default());
     lab.run(1_000 * MS);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (873 * MS, 127 * MS));
@@ -153,10 +125,9 @@ fn who_sleeps_at_every_tick_is_never_charged() {
 fn a_tick_of_thirty_microseconds_makes_a_slice_of_ninety() {
     let us = 1_000;
     let mut lab = Lab::new("credit", Settings::default().with("tick", Setting::Nanos(30 * us)), 1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     lab.run(180 * us);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, 90 * us), ran(0, 1, 90 * us, 180 * us)]);
+    lab.assert_ran(US, "0: 0-90, 1: 90-180");
 }
 
 #[test]
@@ -164,14 +135,14 @@ fn ratelimit_holds_off_preemption() {
     let script = vec![Act::Compute(MS), Act::Sleep(9 * MS)];
     let settings = Settings::default().with("ratelimit", Setting::Nanos(3 * MS));
     let mut lab = Lab::new("credit", settings, 1);
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(script);
     lab.hog(Settings::default());
     lab.tell(|policy, now_ns, orders| policy.sleep(now_ns, VcpuId(1), orders));
     lab.run(9 * MS);
     // VCPU 1 begins 1 ms before VCPU 0 wakes, and keeps the PCPU until 12 ms.
     lab.tell(|policy, now_ns, orders| policy.wake(now_ns, VcpuId(1), orders));
     lab.run(13 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS), ran(0, 1, 9 * MS, 12 * MS), ran(0, 0, 12 * MS, 13 * MS)]);
+    lab.assert_ran(MS, "0: 0-1, 1: 9-12, 0: 12-13");
 }
 
 #[test]
@@ -195,7 +166,7 @@ fn who_wakes_while_parked_stays_parked() {
     let mut parked_awake = 0;
     for step in 1..1_000 {
         lab.run(step * 10 * MS);
-        let parked = key(&lab, 0, "parked") == 1;
+        let parked = lab.key(0, "parked") == 1;
         assert!(!(parked && lab.running(0).is_some()), "at {} ns", lab.now_ns);
         parked_awake += u32::from(parked && lab.policy.dump(lab.now_ns)[0].awake);
     }
@@ -232,10 +203,7 @@ fn a_pinned_vcpu_waits_for_its_pcpu_and_whom_it_drives_away_moves() {
     lab.hog(Settings::default());
     lab.domain(false, &[(script, Some(0))], true, Settings::default()).expect("it is admitted");
     lab.run(20 * MS);
-    assert_eq!(
-        lab.stretches(),
-        [ran(0, 0, 0, 12 * MS), ran(0, 1, 12 * MS, 20 * MS), ran(1, 0, 12 * MS, 20 * MS)]
-    );
+    lab.assert_ran(MS, "0@0: 0-12, 1@0: 12-20, 0@1: 12-20");
 }
 
 #[test]
@@ -280,17 +248,6 @@ fn share_error(settings: Settings, exact: bool, weights: &[u64], pcpus: u32) -> 
     wrong.max_by(|one, other| one.0.total_cmp(&other.0)).expect("there are some")
 }
 
-/// A VCPU that computes and sleeps, or only computes; pinned or not.
-fn scripts(pcpus: u32) -> impl Strategy<Value = (Vec<Act>, Option<u32>)> {
-    let span = || 1u64..40_000;
-    let script = prop_oneof![
-        Just(vec![Act::Compute(1_000_000 * MS)]),
-        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * 1_000), Act::Sleep(rest * 1_000)]),
-        span().prop_map(|run| vec![Act::Compute(run * 1_000), Act::Yield]),
-    ];
-    (script, proptest::option::weighted(0.2, 0..pcpus))
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -318,7 +275,7 @@ proptest! {
 
     #[test]
     fn nobody_waits_beside_an_idle_pcpu(
-        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus, 40_000), 1..10))),
         ratelimit in prop_oneof![Just(0), Just(2 * MS)],
     ) {
         let mut lab = Lab::new("credit", Settings::default().with("ratelimit", Setting::Nanos(ratelimit)), pcpus);
@@ -337,9 +294,7 @@ proptest! {
         // After 60 ms all hogs have been found by ticks. A VCPU that has never run is UNDER, and BOOST when
         // it wakes.
         let mut lab = Lab::new("credit", Settings::default(), pcpus);
-        for _ in 0..hogs.max(pcpus) {
-            lab.hog(Settings::default());
-        }
+        lab.hogs(hogs.max(pcpus));
         lab.run(60 * MS * u64::from(hogs));
         let at_ns = lab.now_ns + at * MS / 10;
         lab.run(at_ns);

@@ -2,6 +2,7 @@
 //! first.
 
 use crate::lab::{Act, Lab, ran};
+use crate::mix::scripts;
 use paceline_policy::{
     MICROSECOND as US, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId, build,
 };
@@ -28,17 +29,7 @@ fn the_lighter_burns_faster_and_a_reset_gives_to_all() {
     lab.hog(weight(512));
     lab.hog(weight(256));
     lab.run(17 * MS / 2);
-    let expected = [
-        ran(0, 0, 0, 2_000 * US),
-        ran(0, 1, 2_000 * US, 3_500 * US),
-        ran(0, 0, 3_500 * US, 5_000 * US),
-        ran(0, 1, 5_000 * US, 5_500 * US),
-        ran(0, 0, 5_500 * US, 6_500 * US),
-        ran(0, 1, 6_500 * US, 7_000 * US),
-        ran(0, 0, 7_000 * US, 8_000 * US),
-        ran(0, 1, 8_000 * US, 8_500 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-2, 1: 2-3.5, 0: 3.5-5, 1: 5-5.5, 0: 5.5-6.5, 1: 6.5-7, 0: 7-8, 1: 8-8.5");
     lab.run(15 * MS);
     assert_eq!((credit(&lab, 0), credit(&lab, 1)), (10_000_000, 10_000_000));
 }
@@ -55,16 +46,7 @@ fn preemption_at_home_is_easier_than_elsewhere() {
     let script = vec![Act::Sleep(250 * US), Act::Compute(1_000 * MS)];
     lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
     lab.run(2_900 * US);
-    let expected = [
-        ran(0, 0, 0, 250 * US),
-        ran(0, 2, 250 * US, 750 * US),
-        ran(0, 0, 750 * US, 1_250 * US),
-        ran(0, 2, 1_250 * US, 1_750 * US),
-        ran(1, 1, 0, 2_000 * US),
-        ran(0, 0, 1_750 * US, 2_900 * US),
-        ran(1, 2, 2_000 * US, 2_900 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(US, "0@0: 0-250, 2@0: 250-750, 0@0: 750-1250, 2@0: 1250-1750, 1@1: 0-2000, 0@0: 1750-2900, 2@1: 2000-2900");
 }
 
 #[test]
@@ -98,13 +80,7 @@ fn who_yields_lets_another_go_first_even_with_less_credit() {
     lab.hog(weight(256));
     lab.domain(false, &[(script, None)], true, weight(1024)).expect("it is admitted");
     lab.run(2_700 * US);
-    let expected = [
-        ran(0, 0, 0, 2_000 * US),
-        ran(0, 1, 2_000 * US, 2_100 * US),
-        ran(0, 0, 2_100 * US, 2_600 * US),
-        ran(0, 1, 2_600 * US, 2_700 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-2, 1: 2-2.1, 0: 2.1-2.6, 1: 2.6-2.7");
 }
 
 /// As in Xen 4.8 and later.
@@ -121,13 +97,7 @@ fn later_versions_let_hogs_go_on_for_at_least_a_millisecond_and_at_most_ten() {
     lab.hog(weight(256));
     lab.hog(weight(256));
     lab.run(22_500 * US);
-    let expected = [
-        ran(0, 0, 0, 10_000 * US),
-        ran(0, 1, 10_000 * US, 20_500 * US),
-        ran(0, 0, 20_500 * US, 21_500 * US),
-        ran(0, 1, 21_500 * US, 22_500 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-10, 1: 10-20.5, 0: 20.5-21.5, 1: 21.5-22.5");
 }
 
 #[test]
@@ -149,13 +119,7 @@ fn ratelimit_holds_off_preemption_but_not_who_yields() {
     lab.domain(false, &[(vec![Act::Compute(100 * US), Act::Yield], None)], true, weight(256))
         .expect("it is admitted");
     lab.run(11_200 * US);
-    let expected = [
-        ran(0, 0, 0, 10_000 * US),
-        ran(0, 1, 10_000 * US, 10_100 * US),
-        ran(0, 0, 10_100 * US, 11_100 * US),
-        ran(0, 1, 11_100 * US, 11_200 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-10, 1: 10-10.1, 0: 10.1-11.1, 1: 11.1-11.2");
 }
 
 #[test]
@@ -168,13 +132,7 @@ fn who_goes_on_without_credits_before_better_ones_does_not_end_the_period() {
     lab.hog(weight(256));
     lab.domain(false, &[(script, None)], false, weight(256)).expect("it is admitted");
     lab.run(10_800 * US);
-    let expected = [
-        ran(0, 0, 0, 9_200 * US),
-        ran(0, 1, 9_200 * US, 9_300 * US),
-        ran(0, 0, 9_300 * US, 10_760 * US),
-        ran(0, 1, 10_760 * US, 10_800 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(US, "0: 0-9200, 1: 9200-9300, 0: 9300-10760, 1: 10760-10800");
     assert_eq!(credit(&lab, 0), -660_000);
 }
 
@@ -202,16 +160,6 @@ fn weights_can_change_and_domains_go() {
     lab.run(11_001 * MS);
     assert_eq!(lab.running(0), Some(VcpuId(1)));
     assert_eq!(lab.policy.dump(lab.now_ns).len(), 1);
-}
-
-fn scripts(pcpus: u32) -> impl Strategy<Value = (Vec<Act>, Option<u32>)> {
-    let span = || 1u64..8_000;
-    let script = prop_oneof![
-        Just(vec![Act::Compute(1_000_000 * MS)]),
-        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
-        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
-    ];
-    (script, proptest::option::weighted(0.2, 0..pcpus))
 }
 
 proptest! {
@@ -242,7 +190,7 @@ proptest! {
 
     #[test]
     fn nobody_waits_beside_an_idle_pcpu_and_nobody_starves(
-        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus), 1..10))),
+        (pcpus, all) in (1u32..=4).prop_flat_map(|pcpus| (Just(pcpus), prop::collection::vec(scripts(pcpus, 8_000), 1..10))),
         settings in prop_oneof![Just(Settings::default()), Just(later())],
     ) {
         let mut lab = Lab::new("credit2", settings, pcpus);

@@ -1,6 +1,6 @@
 //! CSDE and CSDD: schedules computed by hand, a comparison with the paper's scan, and their properties.
 
-use crate::lab::{Act, Lab, ran};
+use crate::lab::{Act, Lab};
 use crate::mix::{mixes, small_slices};
 use paceline_policy::{
     DomId, Host, MILLISECOND as MS, NewDomain, Orders, PcpuId, Setting, Settings, VcpuId, build,
@@ -10,10 +10,6 @@ use proptest::prelude::*;
 fn share(period_ns: u64, slice_ns: u64) -> Settings {
     let settings = Settings::default().with("period", Setting::Nanos(period_ns));
     settings.with("slice", Setting::Nanos(slice_ns)).with("extra", Setting::Flag(false))
-}
-
-fn tell(lab: &mut Lab, dom: u32, messages: u32) {
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
 }
 
 /// DOM0 and two guests, each with 3 ms of every 12 ms.
@@ -29,23 +25,15 @@ fn three(kind: &str) -> Lab {
 #[test]
 fn most_messages_first_and_then_who_waited_longest() {
     let mut lab = three("csde");
-    tell(&mut lab, 1, 2);
-    tell(&mut lab, 2, 5);
+    lab.pending(1, 2);
+    lab.pending(2, 5);
     lab.run(11 * MS);
-    tell(&mut lab, 1, 0);
-    tell(&mut lab, 2, 0);
+    lab.pending(1, 0);
+    lab.pending(2, 0);
     lab.run(24 * MS);
     // At 0 DOM0 came first and began its slice; the next decision is at its end. In the second period no
     // domain has messages: DOM0 was last chosen at 0, the second guest at 3, the first at 6.
-    let expected = [
-        ran(0, 0, 0, 3 * MS),
-        ran(0, 2, 3 * MS, 6 * MS),
-        ran(0, 1, 6 * MS, 9 * MS),
-        ran(0, 0, 12 * MS, 15 * MS),
-        ran(0, 2, 15 * MS, 18 * MS),
-        ran(0, 1, 18 * MS, 21 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-3, 2: 3-6, 1: 6-9, 0: 12-15, 2: 15-18, 1: 18-21");
 }
 
 #[test]
@@ -53,9 +41,9 @@ fn only_csdd_has_dom0_first() {
     let order = |kind| {
         let mut lab = three(kind);
         lab.run(10 * MS);
-        tell(&mut lab, 0, 1);
-        tell(&mut lab, 1, 7);
-        tell(&mut lab, 2, 3);
+        lab.pending(0, 1);
+        lab.pending(1, 7);
+        lab.pending(2, 3);
         lab.run(24 * MS);
         let later = lab.stretches().into_iter().filter(|own| own.from_ns >= 12 * MS);
         later.map(|own| own.vcpu).collect::<Vec<_>>()
@@ -67,12 +55,11 @@ fn only_csdd_has_dom0_first() {
 #[test]
 fn extra_time_goes_by_messages_too() {
     let mut lab = Lab::new("csde", Settings::default(), 1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
-    tell(&mut lab, 1, 1);
+    lab.hogs(2);
+    lab.pending(1, 1);
     lab.run(3 * MS);
     // The first has begun its turn of 0.5 ms; from then on only the other has a message.
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS / 2), ran(0, 1, MS / 2, 3 * MS)]);
+    lab.assert_ran(MS, "0: 0-0.5, 1: 0.5-3");
 }
 
 #[test]
@@ -80,16 +67,13 @@ fn a_slice_that_the_deadline_cuts_short_is_forfeited() {
     let mut lab = Lab::new("csde", Settings::default(), 1);
     lab.hog(share(10 * MS, 6 * MS));
     lab.hog(share(30 * MS, 12 * MS));
-    tell(&mut lab, 1, 1);
+    lab.pending(1, 1);
     lab.run(21 * MS);
     // The second has its 12 ms from 6 to 18, for its message. The first has 2 ms left for its period from 10
     // to 20; at the next decision, at 21, it is in that from 20 to 30, with a whole slice.
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(30 * MS);
-    assert_eq!(
-        lab.stretches(),
-        [ran(0, 0, 0, 6 * MS), ran(0, 1, 6 * MS, 18 * MS), ran(0, 0, 18 * MS, 27 * MS)]
-    );
+    lab.assert_ran(MS, "0: 0-6, 1: 6-18, 0: 18-27");
 }
 
 #[test]
@@ -139,7 +123,7 @@ proptest! {
             }
             for (at_ms, dom, messages) in &told {
                 lab.run(at_ms * MS);
-                tell(&mut lab, *dom, *messages);
+                lab.pending(*dom, *messages);
             }
             lab.run(1_000 * MS);
             (0..5).for_each(|vcpu| assert_eq!(lab.ran_ns(vcpu), 200 * MS));

@@ -1,7 +1,7 @@
 //! Flexible co-scheduling: the classes, and schedules computed by hand that follow from them.
 
 use crate::lab::{Act, Lab, ran};
-use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings, VcpuId};
+use paceline_policy::{MILLISECOND as MS, Setting, Settings};
 use proptest::prelude::*;
 
 fn lab(pcpus: u32, evaluate: u64) -> Lab {
@@ -9,20 +9,12 @@ fn lab(pcpus: u32, evaluate: u64) -> Lab {
     Lab::new("flexible", settings.with("evaluate", Setting::Count(evaluate)), pcpus)
 }
 
-fn one(lab: &mut Lab, script: Vec<Act>) {
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
-}
-
-fn tell(lab: &mut Lab, dom: u32, messages: u32) {
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
-}
-
 /// Runs for `millis` milliseconds; in each of them a message comes for each of `doms` and is taken.
 fn with_messages(lab: &mut Lab, doms: &[u32], millis: u64) {
     for _ in 0..millis {
         for dom in doms {
-            tell(lab, *dom, 1);
-            tell(lab, *dom, 0);
+            lab.pending(*dom, 1);
+            lab.pending(*dom, 0);
         }
         lab.run(lab.now_ns + MS);
     }
@@ -39,9 +31,9 @@ fn classes(lab: &Lab) -> Vec<i64> {
 fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
     let mut lab = lab(1, 1);
     // VCPU 0 computes and communicates, 1 computes, 2 communicates and computes for a quarter of its time.
-    one(&mut lab, vec![Act::Compute(1_000 * MS)]);
-    one(&mut lab, vec![Act::Compute(1_000 * MS)]);
-    one(&mut lab, vec![Act::Compute(MS), Act::Sleep(3 * MS)]);
+    lab.guest(vec![Act::Compute(1_000 * MS)]);
+    lab.guest(vec![Act::Compute(1_000 * MS)]);
+    lab.guest(vec![Act::Compute(MS), Act::Sleep(3 * MS)]);
     assert_eq!(classes(&lab), [2, 2, 2]);
     with_messages(&mut lab, &[0, 2], 60);
     assert_eq!(classes(&lab), [2, 1, 0]);
@@ -66,7 +58,7 @@ fn only_the_use_of_its_own_slots_counts() {
     let mut lab = lab(1, 1);
     // Each runs for 1 ms of every 3 ms, in both slots alike: over half of a slot in all, a third of its own.
     for _ in 0..2 {
-        one(&mut lab, vec![Act::Compute(MS), Act::Sleep(2 * MS)]);
+        lab.guest(vec![Act::Compute(MS), Act::Sleep(2 * MS)]);
     }
     with_messages(&mut lab, &[0, 1], 41);
     assert!(lab.ran_ns(0) >= 12 * MS);
@@ -76,12 +68,12 @@ fn only_the_use_of_its_own_slots_counts() {
 #[test]
 fn a_frustrated_one_that_only_waits_is_set_aside_until_a_message_comes() {
     let mut lab = lab(1, 1);
-    one(&mut lab, vec![Act::Compute(1_000 * MS)]);
-    one(&mut lab, vec![Act::Compute(1_000 * MS)]);
-    tell(&mut lab, 0, 20);
-    lab.tell(|policy, now_ns, orders| policy.waiting(now_ns, VcpuId(0), true, orders));
+    lab.guest(vec![Act::Compute(1_000 * MS)]);
+    lab.guest(vec![Act::Compute(1_000 * MS)]);
+    lab.pending(0, 20);
+    lab.waiting(0, true);
     lab.run(23 * MS);
-    tell(&mut lab, 0, 21);
+    lab.pending(0, 21);
     lab.run(40 * MS);
     // In its first slot VCPU 0 is CS, and spins. It only waited: it is F from 10 on, and set aside in its
     // slot from 20 on until the message comes.
@@ -93,11 +85,11 @@ fn a_frustrated_one_that_only_waits_is_set_aside_until_a_message_comes() {
 fn who_yields_comes_back_in_the_next_slot_unless_it_is_cs() {
     let stretches = |messages: u32| {
         let mut lab = lab(1, 1);
-        one(&mut lab, vec![Act::Compute(7 * MS), Act::Yield]);
-        one(&mut lab, vec![Act::Compute(1_000 * MS)]);
+        lab.guest(vec![Act::Compute(7 * MS), Act::Yield]);
+        lab.guest(vec![Act::Compute(1_000 * MS)]);
         for _ in 0..40 {
-            tell(&mut lab, 0, messages);
-            tell(&mut lab, 0, 0);
+            lab.pending(0, messages);
+            lab.pending(0, 0);
             lab.run(lab.now_ns + MS);
         }
         lab.stretches()
@@ -130,8 +122,8 @@ proptest! {
         let rows = domains.len() as u64;
         for _ in 0..rows * 100 {
             for (dom, (_, messages, _)) in domains.iter().enumerate() {
-                tell(&mut lab, dom as u32, *messages);
-                tell(&mut lab, dom as u32, 0);
+                lab.pending(dom as u32, *messages);
+                lab.pending(dom as u32, 0);
             }
             lab.run(lab.now_ns + MS);
         }

@@ -2,7 +2,7 @@
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use crate::mix::mixes;
-use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use paceline_policy::{DomId, MILLISECOND as MS, PolicyError, Setting, Settings};
 use proptest::prelude::*;
 
 fn slot() -> Settings {
@@ -120,7 +120,7 @@ fn a_vcpu_can_be_moved_and_a_domain_removed() {
     }
     // The third waits on PCPU 0, in the second row; from now on it has PCPU 1.
     lab.run(5 * MS);
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(2), PcpuId(1), true, orders));
+    lab.migrate(2, 1, true);
     lab.run(25 * MS);
     lab.remove(DomId(1));
     lab.run(45 * MS);

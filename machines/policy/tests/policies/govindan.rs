@@ -3,7 +3,7 @@
 
 use crate::lab::{Act, Lab};
 use crate::mix::{mixes, small_slices};
-use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings};
+use paceline_policy::{MILLISECOND as MS, Setting, Settings};
 use proptest::prelude::*;
 
 /// DOM0 and three guests with 5 ms each of every 50 ms.
@@ -21,7 +21,7 @@ fn four() -> Lab {
 /// From this millisecond on, this many messages are pending for a domain.
 fn tell(lab: &mut Lab, at_ms: u64, dom: u32, messages: u32) {
     lab.run(at_ms * MS);
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
+    lab.pending(dom, messages);
 }
 
 /// The VCPUs that run between two times, in order.

@@ -2,7 +2,7 @@
 
 use crate::lab::{Act, Lab, ran};
 use crate::mix::mixes;
-use paceline_policy::{DomId, MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
+use paceline_policy::{MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
 use proptest::prelude::*;
 
 const REACTIONS: [&str; 3] = ["none", "immediate-boost", "periodic-boost"];
@@ -18,16 +18,14 @@ fn settings(reaction: &str, boost_period_ms: u64) -> Settings {
 
 fn hogs(reaction: &str, boost_period_ms: u64, number: u32) -> Lab {
     let mut lab = Lab::new("implicit", settings(reaction, boost_period_ms), 1);
-    for _ in 0..number {
-        lab.hog(Settings::default());
-    }
+    lab.hogs(number);
     lab
 }
 
 /// From this microsecond on, this many messages are pending for a domain.
 fn tell(lab: &mut Lab, at_us: u64, dom: u32, messages: u32) {
     lab.run(at_us * 1_000);
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
+    lab.pending(dom, messages);
 }
 
 #[test]
@@ -35,10 +33,7 @@ fn without_a_reaction_messages_change_nothing() {
     let mut lab = hogs("none", 0, 3);
     tell(&mut lab, 1_000, 2, 5);
     lab.run(12 * MS);
-    assert_eq!(
-        lab.stretches(),
-        [ran(0, 0, 0, 4 * MS), ran(0, 1, 4 * MS, 8 * MS), ran(0, 2, 8 * MS, 12 * MS)]
-    );
+    lab.assert_ran(MS, "0: 0-4, 1: 4-8, 2: 8-12");
 }
 
 #[test]
@@ -105,10 +100,8 @@ fn a_yield_boosts_the_first_with_messages() {
     for reaction in REACTIONS {
         let mut lab = Lab::new("implicit", settings(reaction, 100), 1);
         let yields = vec![Act::Compute(MS), Act::Yield];
-        lab.domain(false, &[(yields, None)], true, Settings::default()).expect("it is admitted");
-        for _ in 0..3 {
-            lab.hog(Settings::default());
-        }
+        lab.guest(yields);
+        lab.hogs(3);
         let own = [ran(0, 0, 0, MS / 2), ran(0, 2, MS / 2, 9 * MS / 2), ran(0, 0, 9 * MS / 2, 5 * MS)];
         let usual = [ran(0, 0, 0, MS), ran(0, 2, MS, 5 * MS)];
         tell(&mut lab, 500, 2, 1);
@@ -152,9 +145,7 @@ proptest! {
     #[test]
     fn without_boosts_all_have_the_same(pcpus in 1_u32..4, each in 1_u32..5) {
         let mut lab = Lab::new("implicit", settings("none", 0), pcpus);
-        for _ in 0..pcpus * each {
-            lab.hog(Settings::default());
-        }
+        lab.hogs(pcpus * each);
         lab.run(u64::from(each) * 40 * MS);
         (0..pcpus * each).for_each(|vcpu| assert_eq!(lab.ran_ns(vcpu), 40 * MS));
     }

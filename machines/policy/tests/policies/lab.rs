@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use crate::watch::key;
 use paceline_policy::{DomId, Host, NewDomain, Orders, PcpuId, Policy, PolicyError, Settings, VcpuId, build};
 
 /// What a VCPU does next.
@@ -128,6 +129,56 @@ impl Lab {
             .expect("it is admitted")
     }
 
+    /// So many domains with one VCPU each that always computes.
+    pub fn hogs(&mut self, count: u32) {
+        for _ in 0..count {
+            self.hog(Settings::default());
+        }
+    }
+
+    /// A domain with one VCPU that repeats its script.
+    pub fn guest(&mut self, script: Vec<Act>) -> DomId {
+        self.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted")
+    }
+
+    /// DOM0 with one VCPU that repeats its script.
+    pub fn dom0(&mut self, script: Vec<Act>) -> DomId {
+        self.domain(true, &[(script, None)], true, Settings::default()).expect("it is admitted")
+    }
+
+    /// From now on so many messages are pending for a domain.
+    pub fn pending(&mut self, dom: u32, messages: u32) {
+        self.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
+    }
+
+    /// A VCPU begins or ends a simulation.
+    pub fn mode(&mut self, vcpu: u32, simulates: bool) {
+        self.tell(|policy, now_ns, orders| policy.mode(now_ns, VcpuId(vcpu), simulates, orders));
+    }
+
+    /// A VCPU puts an LVT on its page.
+    pub fn lvt(&mut self, vcpu: u32, lvt_ns: u64) {
+        self.tell(|policy, now_ns, orders| policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders));
+    }
+
+    /// A VCPU sets or clears the flag by which it says that it waits.
+    pub fn waiting(&mut self, vcpu: u32, waits: bool) {
+        self.tell(|policy, now_ns, orders| policy.waiting(now_ns, VcpuId(vcpu), waits, orders));
+    }
+
+    /// Moves a VCPU to a PCPU, and pins it there or not.
+    pub fn migrate(&mut self, vcpu: u32, pcpu: u32, pin: bool) {
+        self.tell(|policy, now_ns, orders| {
+            policy.migrate(now_ns, VcpuId(vcpu), PcpuId(pcpu), pin, orders);
+        });
+    }
+
+    /// A value of a VCPU in the policy's dump, by name.
+    pub fn key(&self, vcpu: u32, name: &str) -> i64 {
+        let dump = self.policy.dump(self.now_ns);
+        key(dump.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there"), name)
+    }
+
     /// Tells the policy something of `vcpu` or a domain.
     pub fn tell(&mut self, tell: impl FnOnce(&mut dyn Policy, u64, &mut Orders)) {
         tell(self.policy.as_mut(), self.now_ns, &mut self.orders);
@@ -197,6 +248,20 @@ impl Lab {
             }
         }
         joined
+    }
+
+    /// Asserts which VCPU ran when: `0: 0-4, 1: 4-10` in `unit_ns` where all ran on PCPU 0, `0@1: 0-4` where VCPU
+    /// 0 ran on PCPU 1.
+    #[track_caller]
+    pub fn assert_ran(&self, unit_ns: u64, schedule: &str) {
+        let ns = |number: &str| (number.parse::<f64>().expect("a number") * unit_ns as f64).round() as u64;
+        let stretch = |part: &str| {
+            let (who, times) = part.split_once(": ").expect("VCPU: FROM-TO");
+            let (vcpu, pcpu) = who.split_once('@').unwrap_or((who, "0"));
+            let (from, to) = times.split_once('-').expect("FROM-TO");
+            ran(pcpu.parse().expect("a PCPU"), vcpu.parse().expect("a VCPU"), ns(from), ns(to))
+        };
+        assert_eq!(self.stretches(), schedule.split(", ").map(stretch).collect::<Vec<_>>());
     }
 
     /// How long a VCPU has run.

@@ -1,6 +1,6 @@
 //! Random domains, with messages that come for them at random times, for properties that always hold.
 
-use paceline_policy::{DomId, MILLISECOND as MS, Setting, Settings};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings};
 use proptest::prelude::*;
 
 use crate::lab::{Act, Lab};
@@ -41,6 +41,18 @@ pub fn mixes(settings: fn() -> BoxedStrategy<Settings>) -> impl Strategy<Value =
     })
 }
 
+/// A VCPU that only computes, that computes and sleeps, or that computes and yields, each for less than `most_us`;
+/// pinned or not.
+pub fn scripts(pcpus: u32, most_us: u64) -> impl Strategy<Value = (Vec<Act>, Option<u32>)> {
+    let span = move || 1..most_us;
+    let script = prop_oneof![
+        Just(vec![Act::Compute(1_000_000 * MS)]),
+        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
+        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
+    ];
+    (script, proptest::option::weighted(0.2, 0..pcpus))
+}
+
 /// Slices of up to a twentieth of the time, so that they fit wherever the VCPUs are pinned, and extra time.
 pub fn small_slices() -> BoxedStrategy<Settings> {
     let slices = (2_u64..40, 0_u64..20).prop_map(|(period_ms, percent)| {
@@ -64,7 +76,7 @@ impl Mix {
         for at_ns in (0..=100 * MS).step_by(MS as usize) {
             while let Some((told_ns, dom, count)) = messages.next_if(|(told_ns, ..)| *told_ns <= at_ns) {
                 lab.run(*told_ns);
-                lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(*dom), *count, orders));
+                lab.pending(*dom, *count);
                 watch(&lab);
             }
             lab.run(at_ns);

@@ -1,10 +1,8 @@
 //! NSX+: schedules computed by hand, and its properties.
 
-use crate::lab::{Act, Lab, Stretch, ran};
+use crate::lab::{Act, Lab, ran};
 use crate::watch::{Dice, World, key, live, watched};
-use paceline_policy::{
-    DomId, MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, Standing, VcpuId,
-};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, Standing, VcpuId};
 
 /// Half a tick.
 const LEAD: u64 = 100 * US;
@@ -20,14 +18,6 @@ fn lab(pcpus: u32) -> Lab {
     Lab::new("nsx-plus", settings(), pcpus)
 }
 
-fn guest(lab: &mut Lab, script: Vec<Act>) {
-    lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
-}
-
-fn in_us(stretches: &[(u32, u64, u64)]) -> Vec<Stretch> {
-    stretches.iter().map(|(vcpu, from, to)| ran(0, *vcpu, from * US, to * US)).collect()
-}
-
 #[test]
 fn who_runs_goes_on_until_it_is_a_lead_ahead() {
     let mut two = lab(1);
@@ -38,32 +28,20 @@ fn who_runs_goes_on_until_it_is_a_lead_ahead() {
     two.run(900 * US);
     three.run(1_000 * US);
     // LVTs are 100 and 0; then the second may reach 200, the first 300, and so on.
-    assert_eq!(
-        two.stretches(),
-        in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 500), (1, 500, 700), (0, 700, 900)])
-    );
+    two.assert_ran(US, "0: 0-100, 1: 100-300, 0: 300-500, 1: 500-700, 0: 700-900");
     // LVTs are 100, 0, 0; then 100, 100, 0; the third is a lead behind both, so it may reach 200; then the
     // first, beside two at 100 and 200, may reach 200; the second, the last at 100, may reach 300; the
     // third, at 200 for longer than the first, 300; the first 400.
-    let turns = [
-        (0, 0, 100),
-        (1, 100, 200),
-        (2, 200, 400),
-        (0, 400, 500),
-        (1, 500, 700),
-        (2, 700, 800),
-        (0, 800, 1_000),
-    ];
-    assert_eq!(three.stretches(), in_us(&turns));
+    three.assert_ran(US, "0: 0-100, 1: 100-200, 2: 200-400, 0: 400-500, 1: 500-700, 2: 700-800, 0: 800-1000");
 }
 
 #[test]
 fn who_wakes_leaps_to_simulated_time_and_interrupts_nobody_within_a_lead() {
     let mut lab = lab(1);
     lab.hog(Settings::default());
-    guest(&mut lab, vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.guest(vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(1_300 * US);
-    assert_eq!(lab.stretches(), in_us(&[(0, 0, 1_100), (1, 1_100, 1_150), (0, 1_150, 1_300)]));
+    lab.assert_ran(US, "0: 0-1100, 1: 1100-1150, 0: 1150-1300");
     let lvts: Vec<_> = lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt") as u64 / US).collect();
     assert_eq!(lvts, [1_250, 1_050]);
 }
@@ -71,14 +49,13 @@ fn who_wakes_leaps_to_simulated_time_and_interrupts_nobody_within_a_lead() {
 #[test]
 fn who_wakes_comes_behind_those_of_its_time() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
-    guest(&mut lab, vec![Act::Sleep(290 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.hogs(2);
+    lab.guest(vec![Act::Sleep(290 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(400 * US);
     // At 290 us the first has 100 us and waits, the second 190 us. The third leaps to 100 us. It is not a
     // lead behind, so the second goes on until it is a lead ahead, at 300; then the first, which came
     // first, up to 200 us, and then the third.
-    assert_eq!(lab.stretches(), in_us(&[(0, 0, 100), (1, 100, 300), (0, 300, 400)]));
+    lab.assert_ran(US, "0: 0-100, 1: 100-300, 0: 300-400");
     lab.run(450 * US);
     assert_eq!(lab.running(0), Some(VcpuId(1)), "the third has been, and sleeps");
     assert_eq!(lab.ran_ns(2), 50 * US);
@@ -89,7 +66,7 @@ fn who_wakes_a_lead_behind_preempts() {
     let mut lab = lab(2);
     let pinned = |pcpu| (vec![Act::Compute(1_000 * MS)], Some(pcpu));
     lab.domain(false, &[pinned(0), pinned(1), pinned(1)], true, Settings::default()).expect("it is admitted");
-    guest(&mut lab, vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
+    lab.guest(vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(1_200 * US);
     // The two that share a PCPU have 500 us each when the last one wakes; the one with its own has 1,000 us.
     let last: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 3).collect();
@@ -100,21 +77,21 @@ fn who_wakes_a_lead_behind_preempts() {
 fn dom0_preempts_when_it_wakes_and_accedes_when_it_has_had_its_ticks() {
     let mut lab = lab(1);
     let driver = vec![Act::Sleep(250 * US), Act::Compute(120 * US), Act::Sleep(MS)];
-    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.dom0(driver);
     lab.hog(Settings::default());
     lab.run(500 * US);
-    assert_eq!(lab.stretches(), in_us(&[(1, 0, 250), (0, 250, 370), (1, 370, 500)]));
+    lab.assert_ran(US, "1: 0-250, 0: 250-370, 1: 370-500");
 }
 
 #[test]
 fn dom0_gets_dom0_ticks_to_one() {
     let mut lab = lab(1);
     let works = vec![Act::Compute(1_000 * MS)];
-    lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
+    lab.dom0(works);
     lab.hog(Settings::default());
     lab.run(2_000 * US);
     // DOM0 counts a quarter, and comes a lead early: it runs until it is at 200, 400, ...; the guest too.
-    assert_eq!(lab.stretches(), in_us(&[(0, 0, 800), (1, 800, 1_000), (0, 1_000, 1_800), (1, 1_800, 2_000)]));
+    lab.assert_ran(US, "0: 0-800, 1: 800-1000, 0: 1000-1800, 1: 1800-2000");
 }
 
 #[test]
@@ -123,17 +100,15 @@ fn who_dom0_preempts_keeps_its_place() {
     let mut driver =
         vec![Act::Sleep(250 * US), Act::Compute(20 * US), Act::Sleep(80 * US), Act::Compute(20 * US)];
     driver.extend([Act::Sleep(20 * US), Act::Compute(10 * US), Act::Sleep(MS)]);
-    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.dom0(driver);
+    lab.hogs(2);
     lab.run(600 * US);
     // At 250 us, DOM0 comes: the second has 150 us, counts as having 50 because it makes room within its
     // turn, and goes on before the first's 100 us. At 350 it has 230 us, counts as having 130, and the
     // first is next. At 390 that has 120 us, counts as having 20, and goes on until it counts as having
     // 100 us more than the second's 130 us.
-    let turns = [(1, 0, 100), (2, 100, 250), (0, 250, 270), (2, 270, 350), (0, 350, 370), (1, 370, 390)];
-    let then = [(0, 390, 400), (1, 400, 600)];
-    assert_eq!(lab.stretches(), in_us(&[&turns[..], &then[..]].concat()));
+    let then = "0: 350-370, 1: 370-390, 0: 390-400, 1: 400-600";
+    lab.assert_ran(US, &format!("1: 0-100, 2: 100-250, 0: 250-270, 2: 270-350, {then}"));
 }
 
 #[test]
@@ -158,17 +133,17 @@ fn dom0_accedes_in_time_even_beside_clocks_far_ahead() {
 fn dom0_is_charged_to_the_nanosecond() {
     let mut lab = lab(1);
     let driver = vec![Act::Compute(7), Act::Sleep(3)];
-    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.dom0(driver);
     lab.run(40 * US);
-    assert_eq!(key(&lab.policy.dump(lab.now_ns)[0], "lvt") as u64, lab.ran_ns(0) / 4);
+    assert_eq!(lab.key(0, "lvt") as u64, lab.ran_ns(0) / 4);
 }
 
 #[test]
 fn dom0_alone_does_not_fall_behind() {
     let mut lab = lab(1);
     let works = vec![Act::Compute(1_000 * MS)];
-    lab.domain(true, &[(works, None)], true, Settings::default()).expect("it is admitted");
-    guest(&mut lab, vec![Act::Sleep(100 * MS), Act::Compute(1_000 * MS)]);
+    lab.dom0(works);
+    lab.guest(vec![Act::Sleep(100 * MS), Act::Compute(1_000 * MS)]);
     lab.run(110 * MS);
     // It is not charged for the 100 ms in which no other VCPU waited.
     assert!(lab.ran_ns(1) <= 10 * MS / 5 + 4 * LEAD, "{}", lab.ran_ns(1));
@@ -177,14 +152,11 @@ fn dom0_alone_does_not_fall_behind() {
 #[test]
 fn who_yields_leaps_behind_the_least_that_waits() {
     let mut lab = lab(1);
-    guest(&mut lab, vec![Act::Compute(10 * US), Act::Yield]);
+    lab.guest(vec![Act::Compute(10 * US), Act::Yield]);
     lab.hog(Settings::default());
     lab.run(240 * US);
     // 10 and 0; the hog may reach 110. The first, at 20, leaps to 110; the hog may reach 210.
-    assert_eq!(
-        lab.stretches(),
-        in_us(&[(0, 0, 10), (1, 10, 120), (0, 120, 130), (1, 130, 230), (0, 230, 240)])
-    );
+    lab.assert_ran(US, "0: 0-10, 1: 10-120, 0: 120-130, 1: 130-230, 0: 230-240");
 }
 
 fn may_run(pins: &[Option<u32>], vcpu: VcpuId, pcpu: PcpuId) -> bool {
@@ -216,7 +188,7 @@ fn nobody_runs_a_tick_ahead_of_one_that_waits() {
         for step in 0..200 {
             lab.run(lab.now_ns + 1 + dice.below(150 * US));
             if sends {
-                lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), step + 1, orders));
+                lab.pending(0, step + 1);
             }
             let dump = lab.policy.dump(lab.now_ns);
             let awake = || dump.iter().filter(|own| own.awake);
@@ -274,45 +246,36 @@ fn nobody_starves() {
 #[test]
 fn who_has_a_message_comes_early_and_stays_so_while_it_runs() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
-    let pending = |lab: &mut Lab, messages| {
-        lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), messages, orders));
-    };
+    lab.hogs(2);
     // The first waits with 100 us, the second may reach 200 us: at 150 it has 50 us and is not disturbed, at
     // 250 it has 150 us.
     lab.run(150 * US);
-    pending(&mut lab, 1);
+    lab.pending(0, 1);
     lab.run(160 * US);
-    pending(&mut lab, 0);
+    lab.pending(0, 0);
     lab.run(250 * US);
-    pending(&mut lab, 2);
+    lab.pending(0, 2);
     lab.run(260 * US);
-    pending(&mut lab, 0);
+    lab.pending(0, 0);
     // Asked again with 260 us, it is more than a lead ahead, but not of one that came early. It may reach 150
     // + 100 + 100 us.
     lab.run(410 * US);
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(900 * US);
-    assert_eq!(
-        lab.stretches(),
-        in_us(&[(0, 0, 100), (1, 100, 250), (0, 250, 500), (1, 500, 800), (0, 800, 900)])
-    );
+    lab.assert_ran(US, "0: 0-100, 1: 100-250, 0: 250-500, 1: 500-800, 0: 800-900");
 }
 
 /// DOM0, which sleeps all the time, and two that compute.
 fn senders() -> Lab {
     let mut lab = lab(1);
-    lab.domain(true, &[(vec![Act::Sleep(1_000 * MS)], None)], true, Settings::default())
-        .expect("it is admitted");
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.dom0(vec![Act::Sleep(1_000 * MS)]);
+    lab.hogs(2);
     lab
 }
 
 fn send(lab: &mut Lab, at_ns: u64, messages: u32) {
     lab.run(at_ns);
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(0), messages, orders));
+    lab.pending(0, messages);
 }
 
 #[test]
@@ -324,7 +287,7 @@ fn who_has_just_sent_goes_on_for_a_while() {
     send(&mut lab, 295 * US, 0);
     lab.run(700 * US);
     // The second has 240 us at 340, and the first may reach 340 us.
-    assert_eq!(lab.stretches(), in_us(&[(1, 0, 100), (2, 100, 340), (1, 340, 580), (2, 580, 700)]));
+    lab.assert_ran(US, "1: 0-100, 2: 100-340, 1: 340-580, 2: 580-700");
 }
 
 #[test]
@@ -333,7 +296,7 @@ fn what_was_sent_before_a_turn_or_long_before_its_end_does_not_lengthen_it() {
     send(&mut lab, 40 * US, 1);
     send(&mut lab, 240 * US, 2);
     lab.run(600 * US);
-    assert_eq!(lab.stretches(), in_us(&[(1, 0, 100), (2, 100, 300), (1, 300, 500), (2, 500, 600)]));
+    lab.assert_ran(US, "1: 0-100, 2: 100-300, 1: 300-500, 2: 500-600");
 }
 
 #[test]
@@ -341,7 +304,7 @@ fn who_sends_all_the_time_gives_way_too() {
     let mut lab = senders();
     (1..40).for_each(|number| send(&mut lab, 20 * US * u64::from(number), number));
     // 100 us and 50 more; then until 50 us after a lead behind the other's 150 us.
-    assert_eq!(lab.stretches(), in_us(&[(1, 0, 150), (2, 150, 450), (1, 450, 750), (2, 750, 780)]));
+    lab.assert_ran(US, "1: 0-150, 2: 150-450, 1: 450-750, 2: 750-780");
 }
 
 #[test]
@@ -353,7 +316,7 @@ fn dom0_takes_the_pcpu_of_who_has_run_longest() {
     let guests = [(works.clone(), Some(0)), (works, Some(1)), (half, Some(1)), (short, Some(0))];
     lab.domain(false, &guests, true, Settings::default()).expect("it is admitted");
     let driver = vec![Act::Sleep(1_400 * US), Act::Compute(20 * US), Act::Sleep(1_000 * MS)];
-    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
+    lab.dom0(driver);
     // A decision after which the same VCPU continues does not count as a new beginning.
     lab.run(1_300 * US);
     lab.tell(|_, _, orders| orders.reschedule(PcpuId(1)));
@@ -381,8 +344,7 @@ fn the_least_at_every_switch() {
 #[test]
 fn a_newcomer_starts_at_simulated_time() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     lab.run(1_000 * US);
     let lvts = |lab: &Lab| lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt")).collect::<Vec<_>>();
     let before = lvts(&lab);
@@ -390,11 +352,4 @@ fn a_newcomer_starts_at_simulated_time() {
     let after = lvts(&lab);
     assert_eq!(after[..2], before[..]);
     assert_eq!(after[2], *before.iter().min().unwrap());
-}
-
-#[test]
-fn same_calls_same_answers() {
-    let world = World { pcpus: 3, dom0: true, pins: true };
-    let run = || live(lab(3), &mut Dice(7), world);
-    assert_eq!(run(), run());
 }

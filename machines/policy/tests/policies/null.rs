@@ -1,8 +1,8 @@
 //! The null scheduler: a VCPU has its PCPU from the beginning to the end, and one without a PCPU waits or is
 //! refused.
 
-use crate::lab::{Act, Lab, ran};
-use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use crate::lab::{Act, Lab};
+use paceline_policy::{DomId, MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
 
 fn hog() -> Vec<Act> {
     vec![Act::Compute(1_000_000 * MS)]
@@ -22,8 +22,7 @@ fn nobody_is_moved_or_preempted_and_who_sleeps_leaves_its_pcpu_idle() {
     let script = vec![Act::Compute(MS), Act::Yield, Act::Compute(MS), Act::Sleep(3 * MS)];
     lab.domain(false, &[(hog(), None), (script, None)], true, Settings::default()).expect("it is admitted");
     lab.run(7 * MS);
-    let expected = [ran(1, 1, 0, 2 * MS), ran(1, 1, 5 * MS, 7 * MS), ran(0, 0, 0, 7 * MS)];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "1@1: 0-2, 1@1: 5-7, 0@0: 0-7");
 }
 
 #[test]
@@ -38,14 +37,11 @@ fn who_has_no_pcpu_is_refused_or_waits_until_one_is_free() {
     let mut lab = Lab::new("null", waits(), 2);
     let first = lab.hog(Settings::default());
     lab.hog(Settings::default());
-    for _ in 0..2 {
-        lab.hog(Settings::default());
-    }
+    lab.hogs(2);
     lab.run(5 * MS);
     lab.remove(first);
     lab.run(8 * MS);
-    let expected = [ran(0, 0, 0, 5 * MS), ran(1, 1, 0, 8 * MS), ran(0, 2, 5 * MS, 8 * MS)];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0@0: 0-5, 1@1: 0-8, 2@0: 5-8");
     assert_eq!(lab.ran_ns(3), 0);
 }
 
@@ -84,7 +80,7 @@ fn a_migrated_vcpu_takes_a_free_pcpu_and_leaves_its_own_to_who_waits() {
     lab.domain(false, &[(hog(), Some(0))], true, Settings::default()).expect("it is admitted");
     lab.run(MS);
     assert_eq!((lab.running(0), lab.running(1)), (None, None));
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), false, orders));
+    lab.migrate(0, 1, false);
     lab.run(3 * MS);
     assert_eq!((lab.running(0), lab.running(1)), (Some(VcpuId(1)), Some(VcpuId(0))));
 }

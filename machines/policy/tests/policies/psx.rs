@@ -2,7 +2,7 @@
 
 use crate::lab::{Act, Lab, ran};
 use crate::watch::{Dice, World, key, live, watched};
-use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, Setting, Settings, VcpuId};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings, VcpuId};
 
 fn lab(pcpus: u32) -> Lab {
     Lab::new("psx", Settings::default(), pcpus)
@@ -16,59 +16,44 @@ fn report(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     });
 }
 
-fn sim_time(lab: &Lab, vcpu: u32) -> i64 {
-    let dump = lab.policy.dump(lab.now_ns);
-    key(dump.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there"), "sim_time")
-}
-
 #[test]
 fn normal_mode_is_round_robin_by_ticks_with_dom0_first() {
     let mut lab = lab(1);
     let driver = vec![Act::Sleep(500 * US), Act::Compute(200 * US), Act::Sleep(10 * MS)];
-    lab.domain(true, &[(driver, None)], true, Settings::default()).expect("it is admitted");
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.dom0(driver);
+    lab.hogs(2);
     lab.run(1_500 * US);
     // Ticks at 300, 600, ... DOM0 (0) wakes at 500, goes before the second guest (1), and keeps the PCPU over
     // the tick at 600. At 700 the first guest is at the head; the second, preempted, is behind it.
-    let expected = [
-        ran(0, 1, 0, 300 * US),
-        ran(0, 2, 300 * US, 500 * US),
-        ran(0, 0, 500 * US, 700 * US),
-        ran(0, 1, 700 * US, 900 * US),
-        ran(0, 2, 900 * US, 1_200 * US),
-        ran(0, 1, 1_200 * US, 1_500 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "1: 0-0.3, 2: 0.3-0.5, 0: 0.5-0.7, 1: 0.7-0.9, 2: 0.9-1.2, 1: 1.2-1.5");
 }
 
 #[test]
 fn no_progress_flips_to_max_time_and_the_next_read_puts_it_back() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     report(&mut lab, 0, 50);
     report(&mut lab, 1, 70);
     lab.run(300 * US);
     // First read of 0: 1 -> 50, so 1 (still at 1) runs; first read of 1: 70. 0 has the least, runs, and is
     // read again: 50 as before, so max_time.
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [50, 1]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [50, 1]);
     lab.run(600 * US);
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [50, 70]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [50, 70]);
     lab.run(900 * US);
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [i64::MAX, 70]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [i64::MAX, 70]);
     // Now 1 runs and makes progress at every tick: the other stays at max_time for as long.
     for tick in 4..8 {
         report(&mut lab, 1, 70 + tick);
         lab.run(tick * 300 * US);
-        assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [i64::MAX, 70 + tick as i64]);
+        assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [i64::MAX, 70 + tick as i64]);
     }
     // No more: both at max_time, and the one that came first runs. Its next read restores it, so it is the
     // least and runs once more, before it flips again.
     lab.run(8 * 300 * US);
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [i64::MAX, i64::MAX]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [i64::MAX, i64::MAX]);
     lab.run(9 * 300 * US);
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [50, i64::MAX]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [50, i64::MAX]);
     lab.run(12 * 300 * US);
     let expected = [(0, 1), (1, 2), (0, 3), (1, 8), (0, 10), (1, 12)];
     let mut from = 0;
@@ -83,10 +68,9 @@ fn no_progress_flips_to_max_time_and_the_next_read_puts_it_back() {
 #[test]
 fn a_vcpu_that_wakes_takes_the_pcpu_of_the_greatest_sim_time() {
     let mut lab = lab(2);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     let late = vec![Act::Sleep(750 * US), Act::Compute(100 * US), Act::Sleep(MS)];
-    lab.domain(false, &[(late, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(late);
     // Progress at every tick: at 600 the first stands at 21, the second at 9; the third has never been read
     // and has 1.
     report(&mut lab, 0, 20);
@@ -102,26 +86,24 @@ fn a_vcpu_that_wakes_takes_the_pcpu_of_the_greatest_sim_time() {
 #[test]
 fn simulation_mode_ends_when_the_last_switch_is_unset() {
     let mut lab = lab(1);
-    for _ in 0..2 {
-        lab.hog(Settings::default());
-    }
+    lab.hogs(2);
     report(&mut lab, 0, 50);
     report(&mut lab, 1, 70);
     lab.run(3 * MS);
     let unset = |lab: &mut Lab, vcpu| {
-        lab.tell(|policy, now_ns, orders| policy.mode(now_ns, VcpuId(vcpu), false, orders));
+        lab.mode(vcpu, false);
         lab.run(lab.now_ns + 2 * MS);
     };
     unset(&mut lab, 0);
-    assert!([50, i64::MAX].contains(&sim_time(&lab, 0)), "it goes on while one switch is set");
+    assert!([50, i64::MAX].contains(&lab.key(0, "sim_time")), "it goes on while one switch is set");
     unset(&mut lab, 1);
-    assert_eq!([sim_time(&lab, 0), sim_time(&lab, 1)], [1, 1]);
+    assert_eq!([lab.key(0, "sim_time"), lab.key(1, "sim_time")], [1, 1]);
     report(&mut lab, 0, 50);
     lab.run(lab.now_ns + MS);
     let first = lab.policy.dump(lab.now_ns)[0].clone();
     assert_eq!(key(&first, "prior_sim_time"), 50);
     lab.remove(paceline_policy::DomId(0));
-    assert_eq!(sim_time(&lab, 1), 1, "the switch of a domain that went counts no more");
+    assert_eq!(lab.key(1, "sim_time"), 1, "the switch of a domain that went counts no more");
 }
 
 #[test]
@@ -154,7 +136,7 @@ fn with_reads_at_enqueue_a_yield_is_read() {
     let mut switches = Vec::new();
     for reads in ["tick", "enqueue"] {
         let mut lab = Lab::new("psx", Settings::default().with("reads", Setting::Word(reads.into())), 1);
-        lab.domain(false, &[(polls.clone(), None)], true, Settings::default()).expect("it is admitted");
+        lab.guest(polls.clone());
         lab.hog(Settings::default());
         report(&mut lab, 0, 50);
         report(&mut lab, 1, 70);
@@ -187,11 +169,9 @@ fn a_decision_reports_the_pages_it_looked_at() {
 #[test]
 fn who_is_moved_and_pinned_runs_there_by_its_sim_time() {
     let mut lab = lab(2);
-    for _ in 0..3 {
-        lab.hog(Settings::default());
-    }
+    lab.hogs(3);
     lab.run(100 * US);
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(2), PcpuId(1), true, orders));
+    lab.migrate(2, 1, true);
     lab.run(100 * MS);
     assert!(lab.stretches().iter().all(|stretch| stretch.vcpu != 2 || stretch.pcpu == 1));
     assert!(lab.ran_ns(2) > 30 * MS);
@@ -236,7 +216,7 @@ fn nobody_runs_while_a_lesser_sim_time_waits() {
         let mut lab = lab(pcpus);
         for vcpu in 0..1 + dice.below(12) as u32 {
             let script = vec![Act::Compute(US + dice.below(MS)), Act::Sleep(US + dice.below(MS))];
-            lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+            lab.guest(script);
             report(&mut lab, vcpu, dice.below(1_000));
         }
         for _ in 0..60 {
@@ -249,13 +229,4 @@ fn nobody_runs_while_a_lesser_sim_time_waits() {
             assert!(least.is_none_or(|least| Some(least) >= greatest), "seed {seed}: {dump:?}");
         }
     }
-}
-
-#[test]
-fn same_calls_same_answers() {
-    let run = || {
-        let mut dice = Dice(7);
-        live(lab(3), &mut dice, World { pcpus: 3, dom0: true, pins: true })
-    };
-    assert_eq!(run(), run());
 }

@@ -1,14 +1,10 @@
 //! PSX+: schedules computed by hand; its properties are in `psx_plus_promises.rs`.
 
 use crate::lab::{Act, Lab, ran};
-use paceline_policy::{DomId, MICROSECOND as US, MILLISECOND as MS, Setting, Settings, VcpuId};
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings, VcpuId};
 
 pub fn lab(pcpus: u32) -> Lab {
     Lab::new("psx-plus", Settings::default(), pcpus)
-}
-
-pub fn report(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
-    lab.tell(|policy, now_ns, orders| policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders));
 }
 
 /// Begins a simulation at an LVT. After a report alone the running VCPU continues for its tick; setting the
@@ -21,18 +17,6 @@ pub fn simulate(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
     });
 }
 
-pub fn mode(lab: &mut Lab, vcpu: u32, simulates: bool) {
-    lab.tell(|policy, now_ns, orders| policy.mode(now_ns, VcpuId(vcpu), simulates, orders));
-}
-
-pub fn pending(lab: &mut Lab, dom: u32, messages: u32) {
-    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
-}
-
-pub fn waiting(lab: &mut Lab, vcpu: u32, waits: bool) {
-    lab.tell(|policy, now_ns, orders| policy.waiting(now_ns, VcpuId(vcpu), waits, orders));
-}
-
 #[test]
 fn a_message_puts_a_waiter_back_at_once() {
     let mut lab = lab(1);
@@ -42,25 +26,18 @@ fn a_message_puts_a_waiter_back_at_once() {
     }
     // The least runs until it waits; so does the second; the third works on.
     lab.run(50 * US);
-    waiting(&mut lab, 0, true);
+    lab.waiting(0, true);
     lab.run(80 * US);
-    waiting(&mut lab, 1, true);
+    lab.waiting(1, true);
     lab.run(100 * US);
     // A message for the first: it has the least LVT and preempts. It takes 20 us, then it waits again, and
     // the third is back.
-    pending(&mut lab, 0, 1);
+    lab.pending(0, 1);
     lab.run(120 * US);
-    pending(&mut lab, 0, 0);
-    waiting(&mut lab, 0, true);
+    lab.pending(0, 0);
+    lab.waiting(0, true);
     lab.run(200 * US);
-    let expected = [
-        ran(0, 0, 0, 50 * US),
-        ran(0, 1, 50 * US, 80 * US),
-        ran(0, 2, 80 * US, 100 * US),
-        ran(0, 0, 100 * US, 120 * US),
-        ran(0, 2, 120 * US, 200 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(US, "0: 0-50, 1: 50-80, 2: 80-100, 0: 100-120, 2: 120-200");
 }
 
 #[test]
@@ -72,25 +49,14 @@ fn without_progress_for_the_patience_others_go_first_in_turn() {
     }
     // A report without progress has no effect; one with progress has.
     lab.run(100 * US);
-    report(&mut lab, 0, 10);
+    lab.lvt(0, 10);
     lab.run(350 * US);
-    report(&mut lab, 1, 12);
+    lab.lvt(1, 12);
     // The first stops at 200. The second has 50 us without progress at 400, when its slice is over; the third
     // has the same LVT, so it is behind that, which runs for its patience; then the second for the rest
     // of its own. Now all wait: who ran longest ago is first, for a tick of 300 us each.
     lab.run(2_000 * US);
-    let expected = [
-        ran(0, 0, 0, 200 * US),
-        ran(0, 1, 200 * US, 400 * US),
-        ran(0, 2, 400 * US, 600 * US),
-        ran(0, 1, 600 * US, 750 * US),
-        ran(0, 0, 750 * US, 1_050 * US),
-        ran(0, 2, 1_050 * US, 1_350 * US),
-        ran(0, 1, 1_350 * US, 1_650 * US),
-        ran(0, 0, 1_650 * US, 1_950 * US),
-        ran(0, 2, 1_950 * US, 2_000 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(US, "0: 0-200, 1: 200-400, 2: 400-600, 1: 600-750, 0: 750-1050, 2: 1050-1350, 1: 1350-1650, 0: 1650-1950, 2: 1950-2000");
 }
 
 #[test]
@@ -103,13 +69,13 @@ fn a_second_simulation_makes_progress_from_where_it_begins() {
     lab.run(100 * US);
     // The second one has run. Both begin a new simulation, far below. The one with the least LVT reports
     // every 100 us, so it is never taken for waiting, as it would be after 300 us without progress.
-    mode(&mut lab, 0, false);
-    mode(&mut lab, 1, false);
+    lab.mode(0, false);
+    lab.mode(1, false);
     simulate(&mut lab, 0, 10);
     simulate(&mut lab, 1, 20_000);
     for lvt in 1..20 {
         lab.run((100 + 100 * lvt) * US);
-        report(&mut lab, 0, 10 + lvt);
+        lab.lvt(0, 10 + lvt);
     }
     lab.run(2_000 * US);
     assert_eq!(lab.ran_ns(0), 1_900 * US);
@@ -118,18 +84,17 @@ fn a_second_simulation_makes_progress_from_where_it_begins() {
 #[test]
 fn a_second_simulation_that_sets_no_flag_has_the_usual_patience() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     // The first simulation of VCPU 0 uses its flag. The second does not, and polls.
     simulate(&mut lab, 0, 5);
-    waiting(&mut lab, 0, true);
-    waiting(&mut lab, 0, false);
-    mode(&mut lab, 0, false);
+    lab.waiting(0, true);
+    lab.waiting(0, false);
+    lab.mode(0, false);
     simulate(&mut lab, 0, 0);
     simulate(&mut lab, 1, 10);
     for lvt in 1..=10 {
         lab.run(300 * lvt * US);
-        report(&mut lab, 1, 10 + lvt);
+        lab.lvt(1, 10 + lvt);
     }
     assert_eq!(lab.ran_ns(0), 300 * US);
 }
@@ -137,19 +102,18 @@ fn a_second_simulation_that_sets_no_flag_has_the_usual_patience() {
 #[test]
 fn who_has_nothing_to_do_waits_until_a_message_and_its_next_lvt_is_progress() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     simulate(&mut lab, 0, 50);
     simulate(&mut lab, 1, 100);
     lab.run(100 * US);
-    report(&mut lab, 0, u64::MAX);
+    lab.lvt(0, u64::MAX);
     lab.run(200 * US);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (100 * US, 100 * US));
-    pending(&mut lab, 0, 1);
+    lab.pending(0, 1);
     // It makes progress below its LVT of the earlier simulation, so it is never taken for waiting.
     for lvt in 1..=10 {
         lab.run((200 + 200 * lvt) * US);
-        report(&mut lab, 0, lvt);
+        lab.lvt(0, lvt);
     }
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (2_100 * US, 100 * US));
 }
@@ -159,11 +123,11 @@ fn a_yield_demotes_unless_a_message_is_pending() {
     for (messages, first_ns) in [(0, 50 * US), (1, 250 * US)] {
         let mut lab = lab(1);
         let polls = vec![Act::Compute(50 * US), Act::Yield];
-        lab.domain(false, &[(polls, None)], true, Settings::default()).expect("it is admitted");
+        lab.guest(polls);
         lab.hog(Settings::default());
         simulate(&mut lab, 0, 10);
         simulate(&mut lab, 1, 20);
-        pending(&mut lab, 0, messages);
+        lab.pending(0, messages);
         lab.run(250 * US);
         assert_eq!(lab.ran_ns(0), first_ns);
     }
@@ -177,40 +141,25 @@ fn dom0_goes_first_but_for_shares() {
     let mut lab = Lab::new("psx-plus", settings, 1);
     // The first period begins before anybody is awake.
     let works = vec![Act::Sleep(5 * MS), Act::Compute(1_000 * MS)];
-    lab.domain(true, &[(works.clone(), None)], true, Settings::default()).expect("it is admitted");
-    lab.domain(false, &[(works, None)], true, Settings::default()).expect("it is admitted");
+    lab.dom0(works.clone());
+    lab.guest(works);
     simulate(&mut lab, 1, 10);
     lab.run(30 * MS);
-    let expected = [
-        ran(0, 0, 5 * MS, 18_500 * US),
-        ran(0, 1, 18_500 * US, 19_000 * US),
-        ran(0, 0, 19 * MS, 28_500 * US),
-        ran(0, 1, 28_500 * US, 29_000 * US),
-        ran(0, 0, 29 * MS, 30 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 5-18.5, 1: 18.5-19, 0: 19-28.5, 1: 28.5-29, 0: 29-30");
 }
 
 #[test]
 fn without_a_simulation_who_ran_longest_ago_is_first() {
     let mut lab = lab(1);
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     let late = vec![Act::Sleep(350 * US), Act::Compute(50 * US), Act::Sleep(10 * MS)];
-    lab.domain(false, &[(late, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(late);
     for vcpu in 0..3 {
-        lab.tell(|policy, now_ns, orders| policy.mode(now_ns, VcpuId(vcpu), false, orders));
+        lab.mode(vcpu, false);
     }
     lab.run(1_000 * US);
     // The first that says that it simulates gives way to those that have not yet said so.
-    let expected = [
-        ran(0, 1, 0, 300 * US),
-        ran(0, 0, 300 * US, 600 * US),
-        ran(0, 2, 600 * US, 650 * US),
-        ran(0, 1, 650 * US, 950 * US),
-        ran(0, 0, 950 * US, 1_000 * US),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(US, "1: 0-300, 0: 300-600, 2: 600-650, 1: 650-950, 0: 950-1000");
 }
 
 #[test]
@@ -226,7 +175,7 @@ fn newcomers_go_first_until_they_say_what_they_are() {
             let next_ns = (lab.now_ns + 50 * US).min(until_ns);
             lab.run(next_ns);
             let lvt_ns = lab.now_ns;
-            report(lab, 0, lvt_ns);
+            lab.lvt(0, lvt_ns);
         }
     };
     lab.domain(false, &[(works(100 * US), None)], true, Settings::default()).expect("it is admitted");
@@ -244,16 +193,16 @@ fn windows_are_run_abreast_whoever_has_reported_the_least() {
     for vcpu in 0..3 {
         lab.hog(Settings::default());
         simulate(&mut lab, vcpu, 1_000_000 + u64::from(vcpu));
-        waiting(&mut lab, vcpu, false);
+        lab.waiting(vcpu, false);
     }
     // In the first window they run one after the other, because nothing is known of them. Then all report.
     lab.run(5 * MS);
-    waiting(&mut lab, 0, true);
-    waiting(&mut lab, 1, true);
+    lab.waiting(0, true);
+    lab.waiting(1, true);
     lab.run(10 * MS);
     for vcpu in 0..3 {
-        waiting(&mut lab, vcpu, false);
-        report(&mut lab, vcpu, 2_000_000 + u64::from(vcpu));
+        lab.waiting(vcpu, false);
+        lab.lvt(vcpu, 2_000_000 + u64::from(vcpu));
     }
     let before = [0, 1, 2].map(|vcpu| lab.ran_ns(vcpu));
     lab.run(16 * MS);

@@ -1,7 +1,7 @@
 //! Properties of PSX+ that hold whatever guests report.
 
 use crate::lab::{Act, Lab};
-use crate::psx_plus::{lab, pending, report, simulate, waiting};
+use crate::psx_plus::{lab, simulate};
 use crate::watch::{Decision, Dice, World, key, live, watched};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings};
 
@@ -67,9 +67,8 @@ fn who_runs_when_its_share_falls_due_stops_when_it_has_it() {
         .with("tick", Setting::Nanos(5 * MS));
     let mut lab = Lab::new("psx-plus", settings, 1);
     let most = vec![Act::Sleep(1), Act::Compute(8_400 * US), Act::Sleep(1_600 * US - 1)];
-    lab.domain(true, &[(most, None)], true, Settings::default()).expect("it is admitted");
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.dom0(most);
+    lab.hogs(2);
     lab.run(10 * MS);
     // Two hogs awake when the period begins: 500 us each, due from 8.5 ms on. The first to run starts at 18.4
     // ms with 5 ms.
@@ -105,12 +104,12 @@ fn nobody_starves_beside_liars_and_silent_guests() {
         let before: Vec<_> = (0..66).map(|vcpu| lab.ran_ns(vcpu)).collect();
         for step in 1..=40 {
             lab.run(period * period_ns + step * period_ns / 40);
-            report(&mut lab, 2, 0);
-            report(&mut lab, 3, 1_000 + period * 40 + step);
-            report(&mut lab, 4, u64::MAX);
+            lab.lvt(2, 0);
+            lab.lvt(3, 1_000 + period * 40 + step);
+            lab.lvt(4, u64::MAX);
             let honest = 6 + dice.below(50) as u32;
-            report(&mut lab, honest, 1_000 + 1_000 * (period * 40 + step));
-            pending(&mut lab, 3, (step % 3) as u32);
+            lab.lvt(honest, 1_000 + 1_000 * (period * 40 + step));
+            lab.pending(3, (step % 3) as u32);
         }
         for vcpu in 0..66 {
             let got_ns = lab.ran_ns(vcpu) - before[vcpu as usize];
@@ -149,7 +148,7 @@ fn everybody_gets_the_share_of_every_period() {
                 Act::Compute(US),
                 Act::Sleep(dice.below(MS)),
             ];
-            lab.domain(false, &[(script, None)], true, Settings::default()).expect("it is admitted");
+            lab.guest(script);
         }
         lab.run(period_ns);
         // At least the share that they would have if all VCPUs were awake.
@@ -164,10 +163,10 @@ fn everybody_gets_the_share_of_every_period() {
                 let vcpu = dice.below(u64::from(hogs + others)) as u32;
                 match dice.below(5) {
                     0 => simulate(&mut lab, vcpu, dice.below(100)),
-                    1 => report(&mut lab, vcpu, [0, u64::MAX][dice.below(2) as usize]),
-                    2 => pending(&mut lab, vcpu, dice.below(3) as u32),
-                    3 => waiting(&mut lab, vcpu, dice.below(2) == 0),
-                    _ => report(&mut lab, vcpu, dice.below(100_000)),
+                    1 => lab.lvt(vcpu, [0, u64::MAX][dice.below(2) as usize]),
+                    2 => lab.pending(vcpu, dice.below(3) as u32),
+                    3 => lab.waiting(vcpu, dice.below(2) == 0),
+                    _ => lab.lvt(vcpu, dice.below(100_000)),
                 }
             }
             for vcpu in 0..hogs {
@@ -202,11 +201,4 @@ fn federates_that_only_wait_are_served_in_turn() {
         let ticks = (lab.ran_ns(vcpu) - before[vcpu as usize]) / (300 * US);
         assert!((298..=302).contains(&ticks), "VCPU {vcpu}: {ticks}");
     }
-}
-
-#[test]
-fn same_calls_same_answers() {
-    let world = World { pcpus: 3, dom0: true, pins: true };
-    let run = || live(lab(3), &mut Dice(7), world);
-    assert_eq!(run(), run());
 }

@@ -2,7 +2,8 @@
 //! highest priority first.
 
 use crate::lab::{Act, Lab, Stretch, ran};
-use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use crate::mix::scripts;
+use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
 use proptest::prelude::*;
 
 const KINDS: [&str; 4] = ["rt-deferrable", "rt-periodic", "rt-polling", "rt-sporadic"];
@@ -27,14 +28,7 @@ fn a_deferrable_server_keeps_its_budget() {
     // a row. VCPU 1 has 6 - 4 left: until 9. Neither has any until 10.
     let mut lab = two("rt-deferrable", vec![Act::Sleep(4 * MS), Act::Compute(4 * MS)], 6 * MS);
     lab.run(13 * MS);
-    let expected = [
-        ran(0, 1, 0, 4 * MS),
-        ran(0, 0, 4 * MS, 7 * MS),
-        ran(0, 1, 7 * MS, 9 * MS),
-        ran(0, 0, 10 * MS, 11 * MS),
-        ran(0, 1, 11 * MS, 13 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "1: 0-4, 0: 4-7, 1: 7-9, 0: 10-11, 1: 11-13");
 }
 
 #[test]
@@ -43,15 +37,7 @@ fn a_periodic_server_idles_its_budget_away() {
     // then on it sleeps, and takes 2 of every 5 all the same. VCPU 1 has what is left: 3 of every 5.
     let mut lab = two("rt-periodic", vec![Act::Sleep(MS), Act::Compute(2 * MS)], 6 * MS);
     lab.run(19 * MS);
-    let expected = [
-        ran(0, 0, MS, 2 * MS),
-        ran(0, 1, 2 * MS, 5 * MS),
-        ran(0, 0, 5 * MS, 6 * MS),
-        ran(0, 1, 7 * MS, 10 * MS),
-        ran(0, 1, 12 * MS, 15 * MS),
-        ran(0, 1, 17 * MS, 19 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 1-2, 1: 2-5, 0: 5-6, 1: 7-10, 1: 12-15, 1: 17-19");
 }
 
 #[test]
@@ -62,14 +48,7 @@ fn a_polling_server_loses_its_budget() {
         vec![Act::Sleep(4 * MS), Act::Compute(4 * MS), Act::Sleep(4 * MS), Act::Compute(MS), Act::Sleep(MS)];
     let mut lab = two("rt-polling", script, 6 * MS);
     lab.run(29 * MS);
-    let expected = [
-        ran(0, 0, 5 * MS, 7 * MS),
-        ran(0, 0, 10 * MS, 12 * MS),
-        ran(0, 1, 12 * MS, 18 * MS),
-        ran(0, 0, 20 * MS, 21 * MS),
-        ran(0, 1, 21 * MS, 27 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 5-7, 0: 10-12, 1: 12-18, 0: 20-21, 1: 21-27");
 }
 
 #[test]
@@ -79,20 +58,7 @@ fn a_sporadic_server_gets_back_what_it_used() {
     let script = vec![Act::Sleep(4 * MS), Act::Compute(3 * MS), Act::Sleep(MS), Act::Compute(3 * MS)];
     let mut lab = two("rt-sporadic", script, 10 * MS);
     lab.run(18 * MS);
-    let expected = [
-        ran(0, 1, 0, 4 * MS),
-        ran(0, 0, 4 * MS, 6 * MS),
-        ran(0, 1, 6 * MS, 9 * MS),
-        ran(0, 0, 9 * MS, 10 * MS),
-        ran(0, 1, 10 * MS, 11 * MS),
-        ran(0, 0, 11 * MS, 12 * MS),
-        ran(0, 1, 12 * MS, 14 * MS),
-        ran(0, 0, 14 * MS, 15 * MS),
-        ran(0, 1, 15 * MS, 16 * MS),
-        ran(0, 0, 16 * MS, 17 * MS),
-        ran(0, 1, 17 * MS, 18 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "1: 0-4, 0: 4-6, 1: 6-9, 0: 9-10, 1: 10-11, 0: 11-12, 1: 12-14, 0: 14-15, 1: 15-16, 0: 16-17, 1: 17-18");
 }
 
 #[test]
@@ -102,7 +68,7 @@ fn equals_wait_their_turn_and_yield_to_each_other() {
     lab.domain(false, &[(script, None)], true, server(1, 5 * MS, 20 * MS)).expect("it is admitted");
     lab.hog(server(1, 5 * MS, 20 * MS));
     lab.run(12 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS), ran(0, 1, MS, 6 * MS), ran(0, 0, 6 * MS, 10 * MS)]);
+    lab.assert_ran(MS, "0: 0-1, 1: 1-6, 0: 6-10");
 }
 
 #[test]
@@ -141,20 +107,15 @@ struct Case {
 }
 
 fn cases(pcpus: u32) -> impl Strategy<Value = Case> {
-    let span = || 1u64..8_000;
-    let script = prop_oneof![
-        Just(vec![Act::Compute(1_000_000 * MS)]),
-        (span(), span()).prop_map(|(run, rest)| vec![Act::Compute(run * US), Act::Sleep(rest * US)]),
-        span().prop_map(|run| vec![Act::Compute(run * US), Act::Yield]),
-    ];
-    let pin = proptest::option::weighted(0.2, 0..pcpus);
-    (script, pin, 1u64..5, 1u64..=100, 1u64..=100).prop_map(|(script, pin, priority, one, other)| Case {
-        script,
-        pin,
-        priority,
-        budget_ns: one.min(other) * 100 * US,
-        period_ns: one.max(other) * 100 * US,
-    })
+    (scripts(pcpus, 8_000), 1u64..5, 1u64..=100, 1u64..=100).prop_map(
+        |((script, pin), priority, one, other)| Case {
+            script,
+            pin,
+            priority,
+            budget_ns: one.min(other) * 100 * US,
+            period_ns: one.max(other) * 100 * US,
+        },
+    )
 }
 
 proptest! {
@@ -232,7 +193,7 @@ proptest! {
         lab.run(at * MS);
         let waits = (0..3).find(|vcpu| (0..2).all(|pcpu| lab.running(pcpu) != Some(VcpuId(*vcpu))));
         let waits = waits.expect("there are more VCPUs than PCPUs");
-        lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(waits), PcpuId(1), true, orders));
+        lab.migrate(waits, 1, true);
         let before = lab.stretches().len();
         lab.run(200 * MS);
         prop_assert!(lab.stretches()[before..].iter().all(|own| own.vcpu != waits || own.pcpu == 1));

@@ -34,14 +34,7 @@ fn extra_time_comes_after_all_budgets() {
     lab.hog(terms(10 * MS, 2 * MS, true));
     lab.hog(terms(20 * MS, 3 * MS, false));
     lab.run(30 * MS);
-    let expected = [
-        ran(0, 0, 0, 2 * MS),
-        ran(0, 1, 2 * MS, 5 * MS),
-        ran(0, 0, 5 * MS, 22 * MS),
-        ran(0, 1, 22 * MS, 25 * MS),
-        ran(0, 0, 25 * MS, 30 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-2, 1: 2-5, 0: 5-22, 1: 22-25, 0: 25-30");
 }
 
 #[test]
@@ -52,7 +45,7 @@ fn who_sleeps_keeps_its_budget_until_the_period_ends_and_no_longer() {
     let script = vec![Act::Sleep(9 * MS), Act::Compute(4 * MS)];
     lab.domain(false, &[(script, None)], false, terms(10 * MS, 2 * MS, false)).expect("it is admitted");
     lab.run(30 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 9 * MS, 12 * MS), ran(0, 0, 20 * MS, 21 * MS)]);
+    lab.assert_ran(MS, "0: 9-12, 0: 20-21");
 }
 
 #[test]
@@ -65,8 +58,7 @@ fn a_preempted_vcpu_goes_on_where_a_later_deadline_runs() {
     let script = vec![Act::Sleep(MS), Act::Compute(MS)];
     lab.domain(false, &[(script, None)], false, terms(10 * MS, 5 * MS, false)).expect("it is admitted");
     lab.run(3 * MS);
-    let expected = [ran(0, 0, 0, MS), ran(0, 2, MS, 2 * MS), ran(0, 0, 2 * MS, 3 * MS), ran(1, 1, 0, 3 * MS)];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0@0: 0-1, 2@0: 1-2, 0@0: 2-3, 1@1: 0-3");
 }
 
 #[test]
@@ -80,7 +72,7 @@ fn a_budget_beyond_the_period_is_refused_and_new_terms_hold_from_the_next_period
         policy.adjust(now_ns, first, &mut terms(10 * MS, 5 * MS, false), orders).expect("it is sound");
     });
     lab.run(20 * MS);
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, 2 * MS), ran(0, 0, 10 * MS, 15 * MS)]);
+    lab.assert_ran(MS, "0: 0-2, 0: 10-15");
 }
 
 #[test]
@@ -90,7 +82,7 @@ fn a_pinned_vcpu_waits_for_its_pcpu() {
     lab.domain(false, &[(hog(), Some(1)), (hog(), Some(1))], true, terms(10 * MS, 5 * MS, false))
         .expect("admitted");
     lab.run(10 * MS);
-    assert_eq!(lab.stretches(), [ran(1, 0, 0, 5 * MS), ran(1, 1, 5 * MS, 10 * MS)]);
+    lab.assert_ran(MS, "0@1: 0-5, 1@1: 5-10");
 }
 
 /// How long `vcpu` ran from `from_ns` to `to_ns`.

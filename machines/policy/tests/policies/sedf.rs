@@ -2,7 +2,7 @@
 
 use crate::lab::{Act, Lab, Stretch, ran};
 use crate::mix::{mixes, small_slices};
-use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings, VcpuId};
+use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings};
 use proptest::prelude::*;
 
 fn share(period_ns: u64, slice_ns: u64, extra: bool) -> Settings {
@@ -26,15 +26,7 @@ fn the_earliest_deadline_runs_first_and_nobody_gets_more_than_the_slice() {
     lab.run(40 * MS);
     // Deadlines: the first every 10 ms, the second every 20 ms. At 10 and at 30 both have the same one: the
     // one that came first continues.
-    let expected = [
-        ran(0, 0, 0, 4 * MS),
-        ran(0, 1, 4 * MS, 14 * MS),
-        ran(0, 0, 14 * MS, 18 * MS),
-        ran(0, 0, 20 * MS, 24 * MS),
-        ran(0, 1, 24 * MS, 34 * MS),
-        ran(0, 0, 34 * MS, 38 * MS),
-    ];
-    assert_eq!(lab.stretches(), expected);
+    lab.assert_ran(MS, "0: 0-4, 1: 4-14, 0: 14-18, 0: 20-24, 1: 24-34, 0: 34-38");
 }
 
 #[test]
@@ -42,8 +34,7 @@ fn dom0_has_three_quarters_and_the_rest_goes_round_in_turns() {
     let mut lab = lab(1);
     let hog = (vec![Act::Compute(1_000 * MS)], None);
     lab.domain(true, &[hog], true, Settings::default()).expect("it is admitted");
-    lab.hog(Settings::default());
-    lab.hog(Settings::default());
+    lab.hogs(2);
     lab.run(20 * MS);
     // 15 ms for DOM0; then turns of 0.5 ms: the guests have waited for them since 0, DOM0 since 15.
     let turn = |number: u64, vcpu| ran(0, vcpu, 15 * MS + number * MS / 2, 15 * MS + (number + 1) * MS / 2);
@@ -80,7 +71,7 @@ fn who_blocks_past_the_deadline_begins_a_new_period() {
     one(&mut lab, blocks, 0, share(10 * MS, 4 * MS, false));
     lab.run(30 * MS);
     // Asleep from 1 to 15, past the deadline at 10: periods begin at 15 and 25.
-    assert_eq!(lab.stretches(), [ran(0, 0, 0, MS), ran(0, 0, 15 * MS, 19 * MS), ran(0, 0, 25 * MS, 29 * MS)]);
+    lab.assert_ran(MS, "0: 0-1, 0: 15-19, 0: 25-29");
 }
 
 #[test]
@@ -126,7 +117,7 @@ fn shares_can_be_changed_and_domains_moved_and_removed() {
     // Alone on the other PCPU it has no more than its slice either. It is moved while it waits for its next
     // period.
     lab.run(205 * MS);
-    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, VcpuId(0), PcpuId(1), false, orders));
+    lab.migrate(0, 1, false);
     lab.run(300 * MS);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (90 * MS, 150 * MS));
     assert!(lab.stretches().iter().all(|own| (own.vcpu == 0 && own.from_ns > 205 * MS) == (own.pcpu == 1)));
@@ -140,7 +131,7 @@ fn shares_can_be_changed_and_domains_moved_and_removed() {
 fn a_yield_in_extra_time_gives_the_whole_turn_away() {
     let mut lab = lab(1);
     let yields = vec![Act::Compute(MS / 10), Act::Yield];
-    lab.domain(false, &[(yields, None)], true, Settings::default()).expect("it is admitted");
+    lab.guest(yields);
     lab.hog(Settings::default());
     lab.run(600 * MS);
     // In turn 0.1 ms and 0.5 ms.
@@ -190,9 +181,7 @@ proptest! {
     fn extra_time_is_split_evenly(guests in 2_u32..12, slice_ms in 1_u64..10) {
         let mut lab = lab(1);
         lab.hog(share(10 * MS, slice_ms * MS, false));
-        for _ in 0..guests {
-            lab.hog(Settings::default());
-        }
+        lab.hogs(guests);
         lab.run(10_000 * MS);
         let due_ns = 10_000 * MS * (10 - slice_ms) / 10 / u64::from(guests);
         for vcpu in 1..=guests {

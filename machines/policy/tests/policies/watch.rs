@@ -216,3 +216,12 @@ pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stre
     }
     lab.stretches()
 }
+
+#[test]
+fn same_calls_same_answers() {
+    for kind in ["nsx", "nsx-plus", "psx", "psx-plus"] {
+        let world = World { pcpus: 3, dom0: true, pins: true };
+        let run = || live(Lab::new(kind, Settings::default(), 3), &mut Dice(7), world);
+        assert_eq!(run(), run(), "{kind}");
+    }
+}
