@@ -4,18 +4,17 @@
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 
-#![cfg(not(paceline_shuttle))]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::facts::{assert_same, facts, setting};
+use crate::facts::{assert_same, facts, sequential_facts, setting};
 use crate::mesh::{Hop, Mesh};
+use crate::outside::{message, refused};
 use crate::script::{Play, Script, run_of, script};
 use paceline_engine::{
-    Door, HandOver, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Permit,
-    Protocol, RunError, Simulation, Speculation, Standing, ThreadFederate,
+    Door, HandOver, IfLate, Outside, OutsideErrorKind, OutsideFederate, OutsideLps, Permit, Protocol,
+    RunError, Simulation, Speculation, Standing, ThreadFederate,
 };
 use paceline_kernel::{
     Context, Effort, Event, EventError, EventErrorKind, LpId, Mail, Model, PanicNote, Rng, Rollbacks, Time,
@@ -50,8 +49,7 @@ fn all_may_run_ahead_outside_and_what_they_roll_back_is_counted() {
     for seed in first..first + setting("PACELINE_CASES", 60) {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6168_6561));
         let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference =
-            facts(base().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(base());
         for protocol in PROTOCOLS {
             let federates = 1 + rng.below(u64::from(mesh.lps().min(6))) as u32;
             let what = format!("case {seed}: {protocol:?}, {federates} federates outside");
@@ -107,29 +105,8 @@ fn standing(mail: Mail<Hop>) -> Standing<Hop> {
     Standing { taken_in: 1, floor: Time::ZERO, front: Time::ZERO, mail, effort: Effort::default() }
 }
 
-/// A message of the first LP of a federate.
-fn message(lps: &mut OutsideLps<Mesh>, to: u32, at: Time) -> Event<Hop> {
-    let from = lps.lps().next().expect("it has LPs");
-    let OutsideLps { federate, partition, .. } = lps;
-    federate.send_from(partition, from, LpId(to), at, Hop::outside(1))
-}
-
 fn sent(events: Vec<Event<Hop>>) -> Standing<Hop> {
     standing(Mail { events, antis: Vec::new() })
-}
-
-fn several() -> Mesh {
-    let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
-    mesh.expect("some meshes have several LPs")
-}
-
-/// The error of a run of two federates in which federate 1 is run like this.
-fn refused(protocol: Protocol, outside: Outside<Mesh>) -> OutsideErrorKind {
-    let run = Simulation::new(several()).until(Time::secs(1_000)).protocol(protocol).federates(2).threads(2);
-    match run.outside(1, outside).run().expect_err("it breaks a rule") {
-        RunError::Outside(OutsideError { federate: 1, kind, .. }) => kind,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
@@ -224,40 +201,6 @@ impl OutsideFederate<Mesh> for Falls {
         self.1 = if handed.number == 1 { Time::secs(1) } else { Time::ZERO };
         let taken_in = handed.number;
         door.stands(Standing { taken_in, floor: self.1, ..standing(Mail::default()) });
-    }
-}
-
-/// Never says anything.
-#[derive(Default)]
-struct Silent(Option<Door<Mesh>>);
-
-impl OutsideFederate<Mesh> for Silent {
-    fn begin(&mut self, lps: OutsideLps<Mesh>, door: Door<Mesh>) -> Time {
-        self.0 = Some(door);
-        lps.reached
-    }
-    fn advance(&mut self, _bound: Time, _events: Vec<Event<Hop>>) {}
-    fn end(&mut self) {}
-    fn is_optimistic(&self) -> bool {
-        true
-    }
-}
-
-#[test]
-fn one_that_says_nothing_ends_the_run_or_is_dropped() {
-    let limit = Duration::from_millis(20);
-    for protocol in PROTOCOLS {
-        let outside = || Outside::new(Silent::default());
-        let kind = refused(protocol, outside().limit(limit, IfLate::EndRun));
-        assert_eq!(kind, OutsideErrorKind::Late(limit), "{protocol:?}");
-        let mesh = several();
-        let run = Simulation::new(mesh.clone()).until(Time::secs(1_000)).protocol(protocol).federates(2);
-        let run = run.threads(2).outside(1, outside().limit(limit, IfLate::Drop)).leg_events(5);
-        let report = run.run().expect("who is late is dropped");
-        assert_eq!(report.dropped, [1], "{protocol:?}");
-        let inside: Vec<u32> = mesh.partition(2).members(0).iter().map(|lp| lp.0).collect();
-        let committed: Vec<u32> = report.outputs.iter().flatten().map(|(lp, ..)| lp.0).collect();
-        assert!(!committed.is_empty() && committed.iter().all(|lp| inside.contains(lp)), "{protocol:?}");
     }
 }
 

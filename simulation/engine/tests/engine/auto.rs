@@ -62,9 +62,6 @@ impl Play for Quiet {
     fn lps(&self) -> u32 {
         2
     }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
     fn init(&self, _lp: LpId, _cx: &mut Context<Script>) -> u64 {
         0
     }

@@ -2,19 +2,16 @@
 //! threads change and checkpoints are written, the result is that of the sequential reference.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 40 in each test), `PACELINE_SEED` the first.
-
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::facts::{Facts, assert_same, facts, setting};
+use crate::legs::run_on_changing_threads;
 use crate::mesh::{Mesh, STATE_BYTES};
+use crate::processes::protocols;
 use crate::script::{Play, Script, run_of};
-use paceline_engine::{
-    Balancing, CheckpointFile, Checkpoints, Monitor, Optimistic, Protocol, Simulation, Speculation,
-};
-use paceline_kernel::{
-    Balance, Cancellation, Context, GvtKind, LpId, Model, Partition, Rng, Saving, TieBreak, Time,
-};
+use crate::way::speculation;
+use paceline_engine::{Balancing, CheckpointFile, Checkpoints, Protocol, Simulation};
+use paceline_kernel::{Balance, Context, Model, Rng, TieBreak, Time};
 
 /// A random model with at least two LPs, and the result of the reference.
 struct Case {
@@ -40,7 +37,7 @@ impl Case {
         let rng = &mut self.rng;
         let federates = 2 + rng.below(u64::from(self.mesh.lps()) - 1) as u32;
         let (threads, events) = ([1, 2, 8][rng.below(3) as usize], 1 + rng.below(20));
-        let speculation = speculation(rng, self.mesh.lps());
+        let speculation = speculation(rng, self.mesh.lps(), STATE_BYTES);
         let what = format!(
             "case {}: {protocol:?}, {federates} federates, {threads} threads, {speculation:?}, legs of {events} events",
             self.seed
@@ -57,53 +54,16 @@ fn cases() -> impl Iterator<Item = Case> {
     (first..first + setting("PACELINE_CASES", 40)).filter_map(Case::draw)
 }
 
-/// Any way to speculate.
-fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
-    Speculation {
-        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
-        cancellation: if rng.chance(0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
-        gvt: if rng.chance(0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
-        // From the least budget that every partition can do with.
-        memory_bytes: rng.chance(0.3).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
-        optimistic: rng.chance(0.5).then(|| Optimistic::Share(rng.unit())),
-        check_rollback: rng.chance(0.1),
-        chaos: rng.chance(0.7).then(|| rng.u64()),
-    }
-}
-
-/// Every protocol that has federates.
-fn protocols() -> impl Iterator<Item = Protocol> {
-    Protocol::ALL
-        .into_iter()
-        .map(|(protocol, ..)| protocol)
-        .filter(|protocol| *protocol != Protocol::Sequential)
-}
-
 #[test]
 fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
     let mut moved = 0;
     for mut case in cases() {
         for protocol in protocols() {
             let (run, what) = case.run(protocol);
-            let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
-            let run = run.threads(1).monitor(&monitor).shuffle_lps(case.rng.u64());
+            let run = run.shuffle_lps(case.rng.u64());
             // A run that takes long would try other ways, in which there is nothing to look at.
             let run = run.trials(protocol == Protocol::Auto);
-            let report = std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    let mut plan = [8, 2, 1].iter().cycle();
-                    while !over.load(Ordering::Relaxed) {
-                        let threads = *plan.next().expect("a cycle goes on");
-                        monitor.set_threads(threads).expect("the number is allowed");
-                        while monitor.threads() != threads && !over.load(Ordering::Relaxed) {
-                            std::thread::yield_now();
-                        }
-                    }
-                });
-                let report = run.run();
-                over.store(true, Ordering::Relaxed);
-                report
-            });
+            let report = run_on_changing_threads(run);
             let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
             let Balancing { looks, moved: own, .. } = report.balancing.expect("LPs were to move");
             // A leg with all LPs in one federate has nothing to look at.
@@ -206,16 +166,6 @@ struct Skewed;
 impl Play for Skewed {
     fn lps(&self) -> u32 {
         64
-    }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
-    fn partition(&self, federates: u32) -> Partition {
-        Partition::runs(self.lps(), federates)
-    }
-    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
-        cx.schedule(Time::ZERO, 0);
-        0
     }
     fn handle(&self, beats: &mut u64, _: u64, cx: &mut Context<Script>) {
         *beats += 1;

@@ -8,13 +8,12 @@ mod json;
 mod timers;
 
 use crate::facts::setting;
+use crate::way::speculation;
 use paceline_engine::determinism::{self, Comparison, Difference};
-use paceline_engine::{
-    CheckpointFile, Checkpoints, Outside, Protocol, Report, Simulation, Speculation, ThreadFederate,
-};
+use paceline_engine::{CheckpointFile, Checkpoints, Outside, Protocol, Report, Simulation, ThreadFederate};
 use paceline_kernel::{
-    Cancellation, Context, EventId, Federate, Finished, GvtKind, LpId, Model, Outbox, Partition, Progress,
-    Rng, Saving, Settings, TieBreak, Time,
+    Context, EventId, Federate, Finished, LpId, Model, Outbox, Partition, Progress, Rng, Settings, TieBreak,
+    Time,
 };
 use timers::{Cancels, Ignores, Memory, Output, Timers, Told};
 
@@ -98,18 +97,7 @@ impl Case {
         let rng = &mut self.rng;
         let federates = 1 + rng.below(u64::from(self.model.lps.min(16))) as u32;
         let threads = [1, 2, 2, 8][rng.below(4) as usize];
-        let speculation = Speculation {
-            saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
-            cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
-            gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
-            // The least budget that is allowed, and some more.
-            memory_bytes: rng
-                .chance(0.3)
-                .then(|| self.model.lps as usize * size_of::<Memory>() + rng.below(20_000) as usize),
-            check_rollback: rng.chance(0.1),
-            chaos: rng.chance(0.7).then(|| rng.u64()),
-            ..Speculation::default()
-        };
+        let speculation = speculation(rng, self.model.lps, size_of::<Memory>());
         let groups = if rng.chance(0.7) { u32::MAX } else { 1 + rng.below(4) as u32 };
         let seed = self.model.seed;
         let what = format!(

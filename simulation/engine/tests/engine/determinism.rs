@@ -198,9 +198,6 @@ impl Play for Starts {
     fn lps(&self) -> u32 {
         4
     }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
     fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         let messages = if lp == LpId(2) { self.0 } else { 1 };
         for number in 0..messages {

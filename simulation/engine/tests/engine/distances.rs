@@ -114,9 +114,6 @@ fn a_channel_below_the_models_lookahead_is_refused() {
         fn lps(&self) -> u32 {
             2
         }
-        fn lookahead(&self) -> Time {
-            Time::secs(1)
-        }
         fn channels(&self, lp: LpId) -> Channels {
             Channels::Only(vec![(LpId(1 - lp.0), Time::millis(1))])
         }

@@ -22,9 +22,6 @@ impl Play for Row {
     fn lps(&self) -> u32 {
         LPS
     }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
     fn partition(&self, federates: u32) -> Partition {
         (self.partition)(federates)
     }
@@ -32,10 +29,6 @@ impl Play for Row {
         let Some(last) = self.last else { return Channels::All };
         let to = if lp.0 + 1 < LPS { LpId(lp.0 + 1) } else { last };
         Channels::Only(vec![(to, Time::secs(1))])
-    }
-    fn init(&self, _lp: LpId, cx: &mut Context<Script>) -> u64 {
-        cx.schedule(Time::ZERO, 0);
-        0
     }
     fn handle(&self, _state: &mut u64, _event: u64, cx: &mut Context<Script>) {
         cx.send(LpId((cx.lp().0 + 1) % LPS), Time::secs(1), 0);

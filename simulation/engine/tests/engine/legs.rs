@@ -11,9 +11,9 @@ use crate::facts::{Facts, assert_same, facts, setting};
 use crate::mesh::Mesh;
 use crate::script::{Play, Script, run_of};
 use paceline_engine::{
-    CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, RunError, Simulation,
+    CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, Report, RunError, Simulation,
 };
-use paceline_kernel::{Context, LpId, Model, Rng, TieBreak, Time};
+use paceline_kernel::{Context, Model, Rng, TieBreak, Time};
 
 /// A random model with the result of the reference, and settings to draw.
 struct Case {
@@ -77,29 +77,33 @@ fn pauses_change_nothing() {
     assert!(legs > 0, "some of the runs have paused");
 }
 
+/// Runs it while its number of threads changes as often as the run takes that up, at any moment.
+pub fn run_on_changing_threads<M: Model>(run: Simulation<M>) -> Result<Report<M::Output>, RunError> {
+    let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut plan = [8, 2, 1, 3].iter().cycle();
+            while !over.load(Ordering::Relaxed) {
+                let threads = *plan.next().expect("a cycle goes on");
+                monitor.set_threads(threads).expect("the number is allowed");
+                while monitor.threads() != threads && !over.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        let report = run.threads(1).monitor(&monitor).run();
+        over.store(true, Ordering::Relaxed);
+        report
+    })
+}
+
 #[test]
 fn threads_change_while_it_runs() {
     let mut legs = 0;
     for mut case in cases() {
         for (protocol, ..) in Protocol::ALL {
             let (run, what) = case.run(protocol);
-            let (monitor, over) = (Monitor::new(), AtomicBool::new(false));
-            let report = std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    // As often as the run takes it up; a request comes at any moment.
-                    let mut plan = [8, 2, 1, 3].iter().cycle();
-                    while !over.load(Ordering::Relaxed) {
-                        let threads = *plan.next().expect("a cycle goes on");
-                        monitor.set_threads(threads).expect("the number is allowed");
-                        while monitor.threads() != threads && !over.load(Ordering::Relaxed) {
-                            std::thread::yield_now();
-                        }
-                    }
-                });
-                let report = run.threads(1).monitor(&monitor).run();
-                over.store(true, Ordering::Relaxed);
-                report
-            });
+            let report = run_on_changing_threads(run);
             let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
             legs += report.legs - 1;
             assert_same(&facts(report), &case.reference, &what);
@@ -300,13 +304,6 @@ struct Beat;
 impl Play for Beat {
     fn lps(&self) -> u32 {
         1
-    }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
-    fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
-        cx.schedule(Time::ZERO, 0);
-        0
     }
     fn handle(&self, beats: &mut u64, _: u64, cx: &mut Context<Script>) {
         *beats += 1;

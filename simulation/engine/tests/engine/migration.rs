@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::facts::{assert_same, facts, setting};
+use crate::facts::{assert_same, facts, sequential_facts, setting};
 use crate::mesh::Mesh;
 use crate::processes::{Outcome, ended_by_others, fault, protocols, together, wide_one, world};
 use crate::way::Way;
@@ -71,8 +71,7 @@ fn whatever_moves_between_processes_changes_nothing() {
         let (mesh, mut rng) = (wide_one(seed), Rng::new(seed, 0x6d69_6772));
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(seed) };
         let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed).ties(ties);
-        let reference =
-            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(plain());
         for protocol in protocols() {
             for processes in [2, 3] {
                 let way = draw(protocol, processes, &mesh, &mut rng);
@@ -110,8 +109,7 @@ fn checkpoints_of_runs_whose_lps_have_moved_between_processes_resume() {
     for seed in 0..setting("PACELINE_CASES", 12) {
         let (mesh, mut rng) = (wide_one(seed), Rng::new(seed, 0x7265_7375));
         let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference =
-            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(plain());
         for protocol in [Protocol::Window, Protocol::NullMessageOnDemand, Protocol::Optimistic] {
             let _ = std::fs::remove_file(&path);
             // Once from the beginning, then on from the last checkpoint of that.

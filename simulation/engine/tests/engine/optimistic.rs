@@ -3,29 +3,11 @@
 //!
 //! `PACELINE_CASES` sets the number of cases (default 400), `PACELINE_SEED` the first.
 
-use crate::facts::{assert_same, facts, setting};
+use crate::facts::{assert_same, facts, sequential_facts, setting};
 use crate::mesh::{Mesh, STATE_BYTES};
-use paceline_engine::{Optimistic, Protocol, Simulation, Speculation};
-use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Rollbacks, Saving, TieBreak};
-
-/// One of every kind of settings, drawn.
-fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
-    let one = |rng: &mut Rng, share| rng.chance(share);
-    Speculation {
-        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
-        cancellation: if one(rng, 0.5) { Cancellation::Aggressive } else { Cancellation::Lazy },
-        gvt: if one(rng, 0.5) { GvtKind::Synchronous } else { GvtKind::Asynchronous },
-        // The least budget that is allowed, and some more.
-        memory_bytes: one(rng, 0.3).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
-        optimistic: match rng.below(3) {
-            0 => None,
-            1 => Some(Optimistic::Share(rng.unit())),
-            _ => Some(Optimistic::Ranges(vec![0..1, 0..1 + rng.below(u64::from(lps)) as u32])),
-        },
-        check_rollback: one(rng, 0.1),
-        chaos: one(rng, 0.7).then(|| rng.u64()),
-    }
-}
+use crate::way::speculation;
+use paceline_engine::{Protocol, Simulation};
+use paceline_kernel::{Model, Rng, Rollbacks, TieBreak};
 
 fn cases(zero: bool) -> Rollbacks {
     let first = setting("PACELINE_SEED", 0);
@@ -35,15 +17,14 @@ fn cases(zero: bool) -> Rollbacks {
         let mut rng = Rng::new(case, 0x6f70_7469);
         let ties = if rng.chance(0.5) { TieBreak::Fixed } else { TieBreak::Random(case) };
         let base = || Simulation::new(mesh.clone()).until(mesh.until()).seed(case).ties(ties);
-        let reference = base().protocol(Protocol::Sequential).run();
-        let reference = facts(reference.expect("the model keeps the rules"));
+        let reference = sequential_facts(base());
         for protocol in [Protocol::Optimistic, Protocol::Optimistic, Protocol::Mixed] {
             if zero && protocol == Protocol::Mixed {
                 continue;
             }
             let federates = 1 + rng.below(u64::from(mesh.lps())) as u32;
             let threads = [1, 2, 2, 3, 8][rng.below(5) as usize];
-            let speculation = speculation(&mut rng, mesh.lps());
+            let speculation = speculation(&mut rng, mesh.lps(), STATE_BYTES);
             let run = base().protocol(protocol).federates(federates).threads(threads);
             let groups = if rng.chance(0.7) { u32::MAX } else { 1 + rng.below(4) as u32 };
             let run = run.groups(groups).speculation(speculation.clone()).run();

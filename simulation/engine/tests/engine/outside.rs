@@ -5,18 +5,15 @@
 
 use std::time::Duration;
 
-use crate::facts::{assert_same, facts, setting};
+use crate::facts::{assert_same, facts, sequential_facts, setting};
 use crate::mesh::{Hop, Mesh, STATE_BYTES};
+use crate::processes::protocols;
+use crate::way::speculation;
 use paceline_engine::{
     Door, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideFederate, OutsideLps, Protocol, RunError,
-    Simulation, Speculation, ThreadFederate,
+    Simulation, ThreadFederate,
 };
-use paceline_kernel::{Cancellation, Event, GvtKind, LpId, Model, Rng, Saving, Time};
-
-/// Protocols under which federates may be outside.
-fn protocols() -> impl Iterator<Item = Protocol> {
-    Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
-}
+use paceline_kernel::{Event, LpId, Model, Rng, Time};
 
 /// A federate on a thread of its own: of any kind.
 fn thread(mesh: &Mesh, rng: &mut Rng) -> (ThreadFederate<Mesh>, &'static str) {
@@ -28,19 +25,6 @@ fn thread(mesh: &Mesh, rng: &mut Rng) -> (ThreadFederate<Mesh>, &'static str) {
     }
 }
 
-/// One of every kind of settings, drawn.
-fn speculation(rng: &mut Rng, lps: u32) -> Speculation {
-    Speculation {
-        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
-        cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
-        gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
-        memory_bytes: rng.chance(0.2).then(|| STATE_BYTES * lps as usize + rng.below(20_000) as usize),
-        check_rollback: rng.chance(0.1),
-        chaos: rng.chance(0.5).then(|| rng.u64()),
-        ..Speculation::default()
-    }
-}
-
 #[test]
 fn whoever_is_outside_the_result_is_that_of_the_run_alone() {
     let first = setting("PACELINE_SEED", 0);
@@ -48,11 +32,11 @@ fn whoever_is_outside_the_result_is_that_of_the_run_alone() {
     for seed in first..first + setting("PACELINE_CASES", 60) {
         let (mesh, mut rng) = (Mesh::draw(seed, false), Rng::new(seed, 0x6f75_7473));
         let run = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference = facts(run().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(run());
         for protocol in protocols() {
             let federates = 1 + rng.below(u64::from(mesh.lps().min(8))) as u32;
             let mut run = run().protocol(protocol).federates(federates).threads(1 + rng.below(3) as u32);
-            let speculation = speculation(&mut rng, mesh.lps());
+            let speculation = speculation(&mut rng, mesh.lps(), STATE_BYTES);
             run = run.speculation(speculation.clone());
             let mut what =
                 format!("case {seed}: {protocol:?}, {federates} federates, {speculation:?}, outside");
@@ -112,17 +96,16 @@ impl OutsideFederate<Mesh> for Stubborn {
     }
 }
 
-/// A model of several LPs, and the error of a run in which the LPs of federate 1 of 2 are run like this.
-fn refused(protocol: Protocol, outside: impl FnOnce(Mesh) -> Outside<Mesh>) -> RunError {
+/// A model of several LPs.
+fn several() -> Mesh {
     let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
-    let mesh = mesh.expect("some meshes have several LPs");
-    let run =
-        Simulation::new(mesh.clone()).until(Time::secs(1_000)).protocol(protocol).federates(2).threads(2);
-    run.outside(1, outside(mesh)).run().expect_err("it breaks a rule")
+    mesh.expect("some meshes have several LPs")
 }
 
-fn kind(error: RunError) -> OutsideErrorKind {
-    match error {
+/// The error of a run of two federates in which federate 1 is run like this.
+pub fn refused(protocol: Protocol, outside: Outside<Mesh>) -> OutsideErrorKind {
+    let run = Simulation::new(several()).until(Time::secs(1_000)).protocol(protocol).federates(2).threads(2);
+    match run.outside(1, outside).run().expect_err("it breaks a rule") {
         RunError::Outside(OutsideError { federate: 1, kind, .. }) => kind,
         other => panic!("{other:?}"),
     }
@@ -130,29 +113,29 @@ fn kind(error: RunError) -> OutsideErrorKind {
 
 #[test]
 fn who_breaks_a_rule_is_named_with_what_was_allowed() {
-    let stubborn = |reply: Reply| move |_: Mesh| Outside::new(Stubborn { reply, lps: None });
+    let stubborn = |reply: Reply| Outside::new(Stubborn { reply, lps: None });
     for protocol in protocols() {
-        let not_done = refused(protocol, stubborn(|_, _| (Time::ZERO, Vec::new())));
-        assert!(matches!(kind(not_done), OutsideErrorKind::NotDone { next: Time::ZERO, .. }), "{protocol:?}");
-        let early = refused(protocol, stubborn(|lps, _| (Time::MAX, vec![message(lps, 0, Time::ZERO)])));
-        assert!(matches!(kind(early), OutsideErrorKind::TooEarly { at: Time::ZERO, .. }), "{protocol:?}");
-        let unknown =
-            refused(protocol, stubborn(|lps, bound| (Time::MAX, vec![message(lps, 1 << 30, bound)])));
-        assert!(
-            matches!(kind(unknown), OutsideErrorKind::UnknownLp { to: LpId(0x4000_0000), .. }),
-            "{protocol:?}"
-        );
-        let gone = refused(protocol, |_| Outside::new(Gone));
-        assert_eq!(kind(gone), OutsideErrorKind::Gone, "{protocol:?}");
-        let late = refused(protocol, |_| {
-            Outside::new(Silent::default()).limit(Duration::from_millis(20), IfLate::EndRun)
-        });
-        assert_eq!(kind(late), OutsideErrorKind::Late(Duration::from_millis(20)), "{protocol:?}");
+        let kind = refused(protocol, stubborn(|_, _| (Time::ZERO, Vec::new())));
+        assert!(matches!(kind, OutsideErrorKind::NotDone { next: Time::ZERO, .. }), "{protocol:?}: {kind:?}");
+        let kind = refused(protocol, stubborn(|lps, _| (Time::MAX, vec![message(lps, 0, Time::ZERO)])));
+        assert!(matches!(kind, OutsideErrorKind::TooEarly { at: Time::ZERO, .. }), "{protocol:?}: {kind:?}");
+        let kind = refused(protocol, stubborn(|lps, bound| (Time::MAX, vec![message(lps, 1 << 30, bound)])));
+        let is_unknown = matches!(kind, OutsideErrorKind::UnknownLp { to: LpId(0x4000_0000), .. });
+        assert!(is_unknown, "{protocol:?}: {kind:?}");
+        assert_eq!(refused(protocol, Outside::new(Gone)), OutsideErrorKind::Gone, "{protocol:?}");
+        for runs_ahead in [false, true] {
+            if runs_ahead && !matches!(protocol, Protocol::Optimistic | Protocol::Mixed) {
+                continue;
+            }
+            let limit = Duration::from_millis(20);
+            let kind = refused(protocol, silent(runs_ahead).limit(limit, IfLate::EndRun));
+            assert_eq!(kind, OutsideErrorKind::Late(limit), "{protocol:?}, runs ahead: {runs_ahead}");
+        }
     }
 }
 
 /// A message of the first LP of a federate.
-fn message(lps: &mut OutsideLps<Mesh>, to: u32, at: Time) -> Event<Hop> {
+pub fn message(lps: &mut OutsideLps<Mesh>, to: u32, at: Time) -> Event<Hop> {
     let from = lps.lps().next().expect("it has LPs");
     let OutsideLps { federate, partition, .. } = lps;
     federate.send_from(partition, from, LpId(to), at, Hop::outside(1))
@@ -169,26 +152,35 @@ impl OutsideFederate<Mesh> for Gone {
     fn end(&mut self) {}
 }
 
-/// Never answers.
-#[derive(Default)]
-struct Silent(Option<Door<Mesh>>);
+/// Never answers. Its door is kept.
+struct Silent {
+    runs_ahead: bool,
+    door: Option<Door<Mesh>>,
+}
+
+fn silent(runs_ahead: bool) -> Outside<Mesh> {
+    Outside::new(Silent { runs_ahead, door: None })
+}
 
 impl OutsideFederate<Mesh> for Silent {
     fn begin(&mut self, lps: OutsideLps<Mesh>, door: Door<Mesh>) -> Time {
-        self.0 = Some(door);
+        self.door = Some(door);
         lps.reached
     }
     fn advance(&mut self, _bound: Time, _events: Vec<Event<Hop>>) {}
     fn end(&mut self) {}
+    fn is_optimistic(&self) -> bool {
+        self.runs_ahead
+    }
 }
 
 #[test]
 fn one_that_is_dropped_is_silent_and_the_others_go_on() {
-    for protocol in protocols() {
-        let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
-        let mesh = mesh.expect("some meshes have several LPs");
+    let ahead = [Protocol::Optimistic, Protocol::Mixed].map(|protocol| (protocol, true));
+    for (protocol, runs_ahead) in protocols().map(|protocol| (protocol, false)).chain(ahead) {
+        let mesh = several();
         let run = Simulation::new(mesh.clone()).until(Time::secs(1_000)).protocol(protocol).federates(2);
-        let outside = Outside::new(Silent::default()).limit(Duration::from_millis(20), IfLate::Drop);
+        let outside = silent(runs_ahead).limit(Duration::from_millis(20), IfLate::Drop);
         let report = run.threads(2).outside(1, outside).leg_events(5).run().expect("who is late is dropped");
         assert_eq!(report.dropped, [1], "{protocol:?}");
         let inside: Vec<u32> = mesh.partition(2).members(0).iter().map(|lp| lp.0).collect();
@@ -199,8 +191,7 @@ fn one_that_is_dropped_is_silent_and_the_others_go_on() {
 
 #[test]
 fn what_cannot_be_done_with_outside_federates_is_refused_at_once() {
-    let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
-    let mesh = mesh.expect("some meshes have several LPs");
+    let mesh = several();
     let base = || Simulation::new(mesh.clone()).federates(2).protocol(Protocol::Window);
     let outside = || Outside::new(ThreadFederate::new(mesh.clone()));
     let error = |run: Simulation<Mesh>| run.run().expect_err("it is refused").to_string();
@@ -216,7 +207,7 @@ fn what_cannot_be_done_with_outside_federates_is_refused_at_once() {
         error(base().protocol(Protocol::Sequential).outside(0, outside())),
         "outside federate 0: the sequential protocol cannot be used with outside federates"
     );
-    let mut run = base().outside(1, Outside::new(Silent::default())).start().expect("it can be started");
+    let mut run = base().outside(1, silent(false)).start().expect("it can be started");
     let error = run.run_event().expect_err("nobody knows what it does at one event");
     assert_eq!(error.to_string(), "outside federate 1: single steps cannot be used with outside federates");
 }

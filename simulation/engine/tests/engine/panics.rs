@@ -30,9 +30,6 @@ impl Play for Ring {
     fn lps(&self) -> u32 {
         8
     }
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
     fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64 {
         cx.schedule(Time::millis(10 * u64::from(lp.0)), 0);
         0
@@ -211,13 +208,6 @@ fn many_panics_at_once_end_the_run_with_the_earliest_of_a_sequential_one() {
     impl Play for All {
         fn lps(&self) -> u32 {
             8
-        }
-        fn lookahead(&self) -> Time {
-            Time::secs(1)
-        }
-        fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
-            cx.schedule(Time::ZERO, 0);
-            0
         }
         fn handle(&self, _: &mut u64, _: u64, cx: &mut Context<Script>) {
             assert!(cx.now() < Time::secs(5), "over");

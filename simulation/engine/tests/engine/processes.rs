@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use crate::facts::{Facts, assert_same, facts, setting};
+use crate::facts::{Facts, assert_same, facts, sequential_facts, setting};
 use crate::mesh::{Hop, Mesh};
 use crate::way::Way;
 use paceline_engine::{
@@ -116,8 +116,7 @@ fn a_run_is_resumed_by_more_or_fewer_processes() {
     for seed in 0..setting("PACELINE_CASES", 40) {
         let (mesh, mut rng) = (Mesh::draw(seed, seed % 4 == 3), Rng::new(seed, 0x7265_7375));
         let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference =
-            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(plain());
         for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
             if mesh.lookahead() == Time::ZERO && protocol != Protocol::Optimistic {
                 continue;
@@ -244,8 +243,7 @@ fn whatever_happens_to_a_process_all_end_and_the_last_checkpoint_leads_to_the_sa
     for seed in 0..setting("PACELINE_CASES", 50) {
         let (mesh, mut rng) = (wide_one(seed), Rng::new(seed, 0x6661_756c));
         let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
-        let reference =
-            facts(plain().protocol(Protocol::Sequential).run().expect("the model keeps the rules"));
+        let reference = sequential_facts(plain());
         let all: Vec<_> = protocols().collect();
         let mut way = Way::draw(all[rng.below(all.len() as u64) as usize], &mesh, &mut rng);
         (way.processes, way.federates, way.threads) = (3, 6, vec![1, 2, 1]);

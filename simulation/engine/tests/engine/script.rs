@@ -9,11 +9,17 @@ use std::sync::Arc;
 use paceline_engine::Simulation;
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 
-/// What a test's model does. States and events are numbers; what is not said is as in [`Model`].
+/// What a test's model does. States and events are numbers. Where nothing else is said, its lookahead is a second
+/// and each LP begins with 0 and an event 0 at once; the rest is as in [`Model`].
 pub trait Play: Send + Sync + 'static {
     fn lps(&self) -> u32;
-    fn lookahead(&self) -> Time;
-    fn init(&self, lp: LpId, cx: &mut Context<Script>) -> u64;
+    fn lookahead(&self) -> Time {
+        Time::secs(1)
+    }
+    fn init(&self, _lp: LpId, cx: &mut Context<Script>) -> u64 {
+        cx.schedule(Time::ZERO, 0);
+        0
+    }
     fn handle(&self, state: &mut u64, event: u64, cx: &mut Context<Script>);
 
     fn parameters(&self) -> String {

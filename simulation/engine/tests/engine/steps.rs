@@ -236,10 +236,6 @@ impl Play for Clock {
         3
     }
 
-    fn lookahead(&self) -> Time {
-        Time::secs(1)
-    }
-
     fn init(&self, _: LpId, cx: &mut Context<Script>) -> u64 {
         cx.schedule(Time::secs(1), 0);
         0
@@ -351,9 +347,6 @@ fn other_threads_send_into_a_run_that_waits_for_the_clock() {
     impl Play for Bell {
         fn lps(&self) -> u32 {
             1
-        }
-        fn lookahead(&self) -> Time {
-            Time::secs(1)
         }
         fn init(&self, _: LpId, _: &mut Context<Script>) -> u64 {
             0

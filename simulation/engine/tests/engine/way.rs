@@ -1,8 +1,8 @@
 //! How a random run of several processes is executed: drawn, and none of it may matter.
 
 use crate::mesh::Mesh;
-use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::{Model, Rng, Time};
+use paceline_engine::{Optimistic, Protocol, Simulation, Speculation};
+use paceline_kernel::{Cancellation, GvtKind, Model, Rng, Saving, Time};
 use paceline_transport::Memory;
 use paceline_transport::marshal::{Marshalling, SizeLimit, TimeLimit};
 
@@ -77,4 +77,22 @@ fn marshalling(rng: &mut Rng) -> Marshalling {
     let (size, time) =
         (size[rng.below(3) as usize], [late, soon, TimeLimit::default()][rng.below(3) as usize]);
     Marshalling { size, time }
+}
+
+/// Any way to speculate with so many LPs, whose states take so many bytes each.
+pub fn speculation(rng: &mut Rng, lps: u32, state_bytes: usize) -> Speculation {
+    Speculation {
+        saving: [Saving::Copy, Saving::Periodic, Saving::Undo][rng.below(3) as usize],
+        cancellation: [Cancellation::Aggressive, Cancellation::Lazy][rng.below(2) as usize],
+        gvt: [GvtKind::Synchronous, GvtKind::Asynchronous][rng.below(2) as usize],
+        // The least budget that is allowed, and some more.
+        memory_bytes: rng.chance(0.3).then(|| state_bytes * lps as usize + rng.below(20_000) as usize),
+        optimistic: match rng.below(3) {
+            0 => None,
+            1 => Some(Optimistic::Share(rng.unit())),
+            _ => Some(Optimistic::Ranges(vec![0..1, 0..1 + rng.below(u64::from(lps)) as u32])),
+        },
+        check_rollback: rng.chance(0.1),
+        chaos: rng.chance(0.7).then(|| rng.u64()),
+    }
 }

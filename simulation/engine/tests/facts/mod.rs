@@ -1,6 +1,6 @@
 //! Everything that a run of a random model computes, to compare two runs by.
 
-use paceline_engine::{EndedBy, Report};
+use paceline_engine::{EndedBy, Protocol, Report, Simulation};
 use paceline_kernel::{
     Digest, Federate, Finished, Heap, LpId, Model, Outbox, Partition, Settings, TieBreak, Time,
 };
@@ -23,6 +23,12 @@ pub struct Facts {
 pub fn facts(report: Report<<Mesh as Model>::Output>) -> Facts {
     let Report { digest, events, ended_by, end_time, outputs, .. } = report;
     Facts::new(events, digest, ended_by, end_time, outputs)
+}
+
+/// The facts of a run under the sequential protocol.
+#[allow(dead_code, reason = "not all tests that share this module need it")]
+pub fn sequential_facts(run: Simulation<Mesh>) -> Facts {
+    facts(run.protocol(Protocol::Sequential).run().expect("the model keeps the rules"))
 }
 
 /// The sequential reference, which is independent of the engine and of its event queue: one federate whose
