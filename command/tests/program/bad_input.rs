@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::{paceline, stderr};
+use crate::{paceline, says, stderr, told};
 
 const PHOLD: &str = r#"[model]
 kind = "phold"
@@ -28,9 +28,7 @@ fn refused(text: &str, options: &[&str], words: &[&str]) {
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
         assert_eq!(message.lines().count(), 1, "one message: {message}");
-        for word in words {
-            assert!(message.contains(word), "{message:?} says {word:?}");
-        }
+        says(&message, words);
         assert!(output.stdout.is_empty(), "nothing but the message is printed");
         let left: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -146,13 +144,7 @@ fn mistakes_in_overrides_and_options() {
     refused(PHOLD, &["--set", "lps=4"], &["--set lps=4:", "section.key=value"]);
     let folder = tempfile::tempdir().unwrap();
     for arguments in [&["run", "nowhere.toml"][..], &["run", "."], &["check", "nowhere.toml"]] {
-        let output = paceline(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            stderr(&output).contains(&format!("{}: cannot be read", arguments[1])),
-            "{}",
-            stderr(&output)
-        );
+        says(&told(folder.path(), arguments, 2), &[&format!("{}: cannot be read", arguments[1])]);
     }
     for arguments in
         [&[][..], &["run"], &["fly"], &["run", "bad.toml", "--fast"], &["run", "bad.toml", "--out"]]
@@ -166,9 +158,7 @@ fn mistakes_in_overrides_and_options() {
         ),
         ("--threads", "there is no option --threads: it is a key of the scenario; say `--set run.threads=2`"),
     ] {
-        let output = paceline(folder.path(), &["run", "bad.toml", option, "2"]);
-        assert_eq!(output.status.code(), Some(2), "{option}");
-        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+        says(&told(folder.path(), &["run", "bad.toml", option, "2"], 2), &[words]);
     }
 }
 
@@ -209,9 +199,7 @@ fn a_file_for_another_command_names_that_command() {
         (&["replicate", "run.checkpoint", "--replications", "2"], "`paceline resume run.checkpoint`"),
         (&["resume", "run.toml"], "`paceline run run.toml`"),
     ] {
-        let output = paceline(folder.path(), arguments);
-        let message = stderr(&output);
-        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{arguments:?}: {message}");
+        let message = told(folder.path(), arguments, 2);
         assert!(message.contains(words) && message.contains("allowed: "), "{arguments:?}: {message}");
     }
 }
@@ -224,7 +212,5 @@ fn mistakes_in_files_that_a_scenario_names() {
     fs::write(folder.path().join("bad.toml"), text).unwrap();
     fs::write(folder.path().join("net.tntp"), "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> two\n").unwrap();
     fs::write(folder.path().join("trips.tntp"), "<NUMBER OF ZONES> 2\n").unwrap();
-    let output = paceline(folder.path(), &["run", "bad.toml"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("net.tntp:2:"), "{}", stderr(&output));
+    says(&told(folder.path(), &["run", "bad.toml"], 2), &["net.tntp:2:"]);
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::resume::{PHOLD, interrupted};
-use crate::{Running, paceline, stderr};
+use crate::{Running, paceline, says, stderr, told};
 
 #[test]
 fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
@@ -54,9 +54,7 @@ fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
     ];
     for (content, words) in cases {
         fs::write(folder.path().join("bad"), content).unwrap();
-        let output = paceline(folder.path(), &["resume", "bad", "--out", "out"]);
-        let message = stderr(&output);
-        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        let message = told(folder.path(), &["resume", "bad", "--out", "out"], 2);
         assert!(
             message.starts_with("error: bad: ") && words.iter().all(|word| message.contains(word)),
             "{words:?}: {message}"
@@ -79,11 +77,7 @@ fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
     assert!(output.status.success(), "{}", stderr(&output));
     // A mistake in what is set is told as one.
     let output = paceline(folder.path(), &["resume", "phold.checkpoint", "--set", "run.threds=2"]);
-    assert!(
-        stderr(&output).contains("--set run.threds=2: unknown key `threds` in [run]"),
-        "{}",
-        stderr(&output)
-    );
+    says(&stderr(&output), &["--set run.threds=2: unknown key `threds` in [run]"]);
     assert!(!folder.path().join("out").exists(), "nothing is written");
 }
 

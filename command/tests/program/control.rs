@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{Running, send, stderr, stdout};
+use crate::{Running, folder_of, send, stderr, stdout};
 
 const PHOLD: &str = r#"# Long enough to be looked at
 [model]
@@ -24,9 +24,7 @@ threads = 1
 
 /// A folder with a scenario, where runs have their sockets as well.
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("long.toml"), PHOLD).unwrap();
-    folder
+    folder_of(&[("long.toml", PHOLD)])
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {

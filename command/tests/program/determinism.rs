@@ -4,14 +4,12 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::{Running, paceline, stderr, stdout};
+use crate::{Running, folder_of, paceline, says, stderr, stdout, told};
 
 const PHOLD: &str = "[model]\nkind = \"phold\"\nlps = 32\n\n[run]\nuntil = \"20s\"\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), PHOLD).unwrap();
-    folder
+    folder_of(&[("small.toml", PHOLD)])
 }
 
 #[test]
@@ -36,9 +34,7 @@ fn a_rule_that_both_runs_break_is_told_as_in_a_run() {
     let folder = folder();
     let far = ["--set", "model.lookahead=106000d", "--set", "run.until=213000d"];
     let arguments: Vec<&str> = ["check", "--determinism", "small.toml"].into_iter().chain(far).collect();
-    let output = paceline(folder.path(), &arguments);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("beyond the end of the clock"), "{}", stderr(&output));
+    says(&told(folder.path(), &arguments, 1), &["beyond the end of the clock"]);
 }
 
 #[test]

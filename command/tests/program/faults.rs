@@ -12,14 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::together::{Started, until};
-use crate::{paceline, stderr};
+use crate::{folder_of, paceline, stderr};
 
 const PHOLD: &str = "[model]\nkind = \"phold\"\nlps = 64\nmessages_per_lp = 4\n[run]\nuntil = \"300d\"\nthreads = 1\nfederates = 6\ncheckpoint = \"20ms\"\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("long.toml"), PHOLD).unwrap();
-    folder
+    folder_of(&[("long.toml", PHOLD)])
 }
 
 /// Starts three processes, and waits until they have written a checkpoint: the first, and the ids of the

@@ -11,16 +11,13 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{Running, paceline, send, stderr, stdout};
+use crate::{Running, folder_of, paceline, send, stderr, stdout};
 
 const SCENARIO: &str = "[model]\nkind = \"phold\"\nlps = 12\nmessages_per_lp = 2\n\n[run]\nuntil = \"20s\"\n";
 const GRID: &str = "[model]\nkind = \"traffic\"\ngrid = 3\nrate = 3\n\n[run]\nuntil = \"10min\"\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), SCENARIO).unwrap();
-    fs::write(folder.path().join("grid.toml"), GRID).unwrap();
-    folder
+    folder_of(&[("small.toml", SCENARIO), ("grid.toml", GRID)])
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, says, stderr, stdout, told};
 use serde_json::Value;
 
 const PHOLD: &str = r#"[model]
@@ -22,10 +22,7 @@ until = "20s"
 const CHORD: &str = "[model]\nkind = \"chord\"\npeers = 20\n[run]\nuntil = \"5s\"\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), PHOLD).unwrap();
-    fs::write(folder.path().join("ring.toml"), CHORD).unwrap();
-    folder
+    folder_of(&[("small.toml", PHOLD), ("ring.toml", CHORD)])
 }
 
 /// Runs `paceline` where no file can grow beyond so many kilobytes. The signal that says so ends programs
@@ -135,15 +132,10 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
         paceline(folder.path(), &[&["run", "small.toml", "--out", "out"], &WITH_CHECKPOINTS[..]].concat());
     let message = stderr(&output);
     assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
-    assert!(
-        message.contains("out/small.checkpoint: stands where checkpoints of this run are to go"),
-        "{message}"
-    );
+    says(&message, &["out/small.checkpoint: stands where checkpoints of this run are to go"]);
     assert_eq!(fs::read_to_string(&checkpoint).unwrap(), "my own notes");
     // With nothing to write, the option is a mistake.
-    let output = paceline(folder.path(), &["run", "small.toml", "--checkpoint", "c"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("--set run.checkpoint=10s"), "{}", stderr(&output));
+    says(&told(folder.path(), &["run", "small.toml", "--checkpoint", "c"], 2), &["--set run.checkpoint=10s"]);
 }
 
 #[test]

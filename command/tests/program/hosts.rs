@@ -81,7 +81,7 @@ fn mpirun_needs_a_program_with_mpi() {
     let run = ["run", "phold.toml", "--json"];
     let several = paceline(folder.path(), &run, &[("OMPI_COMM_WORLD_SIZE", "4")]);
     assert_eq!(several.status.code(), Some(1));
-    assert!(stderr(&several).contains("--features mpi"), "{}", stderr(&several));
+    crate::says(&stderr(&several), &["--features mpi"]);
     assert!(several.stdout.is_empty());
     digest(&paceline(folder.path(), &run, &[("OMPI_COMM_WORLD_SIZE", "1")]));
 }

@@ -6,14 +6,12 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::{paceline, stderr};
+use crate::{folder_of, paceline, stderr};
 
 const SCENARIO: &str = "[model]\nkind = \"phold\"\nlps = 12\nmessages_per_lp = 2\nlookahead = \"0.5s\"\nmean = \"1s\"\n\n[run]\nuntil = \"40s\"\n";
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), SCENARIO).unwrap();
-    folder
+    folder_of(&[("small.toml", SCENARIO)])
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {

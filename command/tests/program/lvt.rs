@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use paceline_lvt::{ENV, Page, Publisher};
 use serde_json::Value;
 
-use crate::{paceline, stderr, stdout};
+use crate::{paceline, says, stderr, stdout, told};
 
 /// Runs `paceline` in `folder` with this page in its environment.
 fn with_page(folder: &Path, page: &str, arguments: &[&str]) -> Output {
@@ -90,12 +90,7 @@ fn a_page_is_made_used_and_found() {
     let path = stdout(&path);
     let page = Page::open(&path).expect("it can be used");
     assert_eq!((page.capacity(), Path::new(&path)), (5, folder.path().join("it's.lvt").as_path()));
-    let again = paceline(folder.path(), &["lvt", "new", "it's.lvt"]);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(
-        stderr(&again).contains("File exists") && stderr(&again).contains("allowed: a new file"),
-        "{again:?}"
-    );
+    says(&told(folder.path(), &["lvt", "new", "it's.lvt"], 2), &["File exists", "allowed: a new file"]);
 
     // Other programs of this machine may use pages too.
     let _one = Idle::with(Path::new(&path));

@@ -8,7 +8,7 @@ use paceline_report::perfetto::packet::{EventType, Trace};
 use prost::Message;
 use serde_json::Value;
 
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, says, stderr, stdout, told};
 
 const MACHINE: &str = r#"# Four federates and a load on two PCPUs
 [machine]
@@ -39,9 +39,7 @@ messages_per_lp = 2
 "#;
 
 fn folder(text: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), text).unwrap();
-    folder
+    folder_of(&[("small.toml", text)])
 }
 
 fn json(folder: &Path, arguments: &[&str]) -> Value {
@@ -77,9 +75,7 @@ fn a_machine_tells_of_its_domains_hosts_and_workloads() {
     assert!(file["wall_seconds"].is_null(), "results do not depend on how fast they came");
     let page = stdout(&paceline(folder.path(), &["machine", "small.toml"]));
     let digest = told["workloads"][0]["digest"].as_str().unwrap();
-    for word in ["fed-3", "load", "DOM0, %", "fed (federate)", digest, "unfairness", "wall time"] {
-        assert!(page.contains(word), "{page} says {word}");
-    }
+    says(&page, &["fed-3", "load", "DOM0, %", "fed (federate)", digest, "unfairness", "wall time"]);
     let line = stdout(&paceline(folder.path(), &["machine", "small.toml", "--quiet"]));
     assert!(line.lines().count() == 1 && line.contains("credit"), "{line}");
     let check = stdout(&paceline(folder.path(), &["check", "small.toml"]));
@@ -112,11 +108,10 @@ fn guests_compute_what_the_engine_computes_under_every_policy() {
     let compared = json(folder.path(), &["compare", "--policies=credit,psx", "small.toml", "--json"]);
     assert_eq!(compared["policies"][1]["schedule_digest"], alone["schedule_digest"]);
     let page = stdout(&paceline(folder.path(), &["compare", "--policies=credit,psx", "small.toml"]));
-    for word in
-        ["context switches", "unfairness", "waiting, %", "under every policy", engine.as_str().unwrap()]
-    {
-        assert!(page.contains(word), "{page} says {word}");
-    }
+    says(
+        &page,
+        &["context switches", "unfairness", "waiting, %", "under every policy", engine.as_str().unwrap()],
+    );
     assert!(!page.contains("\n load"), "what nobody waits for has no run time: {page}");
 }
 
@@ -176,9 +171,7 @@ fn refused(from: &str, to: &str, options: &[&str], words: &[&str]) {
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
         assert_eq!(message.lines().count(), 1, "one message: {message}");
-        for word in words {
-            assert!(message.contains(word), "{message:?} says {word:?}");
-        }
+        says(&message, words);
         assert!(output.stdout.is_empty() && !folder.path().join("out").exists());
     }
 }
@@ -270,12 +263,11 @@ fn what_a_policy_does_not_admit_is_refused_before_anything_runs() {
     refused("", "", &much, &["--set domain.settings=", "cannot be admitted by sedf", "at most 100 %"]);
     let wide = ["--set", "policy.kind=gang", "--set", "domain.load.vcpus=3"];
     refused("", "", &wide, &["--set domain.load.vcpus=3", "3 VCPUs", "2 PCPUs", "at most 2"]);
-    let output = paceline(folder(MACHINE).path(), &["compare", "--policies=credit,pxs", "small.toml"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("no policy \"pxs\"; did you mean \"psx\""), "{}", stderr(&output));
-    let output = paceline(folder(MACHINE).path(), &["run", "small.toml"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("`paceline machine` runs"), "{}", stderr(&output));
+    says(
+        &told(folder(MACHINE).path(), &["compare", "--policies=credit,pxs", "small.toml"], 2),
+        &["no policy \"pxs\"; did you mean \"psx\""],
+    );
+    says(&told(folder(MACHINE).path(), &["run", "small.toml"], 2), &["`paceline machine` runs"]);
 }
 
 #[test]
@@ -289,9 +281,6 @@ fn guests_that_wait_for_ever_are_named_with_status_1() {
         let output = paceline(folder.path(), arguments);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(
-            message.contains("under credit: deadlock") && message.contains("two-0 waits for"),
-            "{message}"
-        );
+        says(&message, &["under credit: deadlock", "two-0 waits for"]);
     }
 }

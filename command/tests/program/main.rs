@@ -42,6 +42,36 @@ pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
+/// A folder with these files.
+pub fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("it can be written");
+    }
+    folder
+}
+
+/// The one line that `paceline` tells where it ends with this status.
+#[track_caller]
+pub fn told(folder: &Path, arguments: &[&str], status: i32) -> String {
+    let output = paceline(folder, arguments);
+    let message = stderr(&output);
+    assert_eq!(
+        (output.status.code(), message.lines().count()),
+        (Some(status), 1),
+        "{arguments:?}: {message}"
+    );
+    message
+}
+
+/// Asserts that a text holds all of these words.
+#[track_caller]
+pub fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{text} says {word}");
+    }
+}
+
 /// A program that is ended where its test fails: one that goes on would hold the test's output open for ever.
 pub struct Running(Option<Child>);
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, stderr, stdout};
 
 /// The project, where the platform of the documents is.
 fn project() -> PathBuf {
@@ -37,10 +37,7 @@ const WIRE: &str = r#"<platform version="4.1"><zone id="z" routing="Full">
 
 /// A folder with `wire.xml`, and `t.csv` with this text.
 fn folder(transfers: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("wire.xml"), WIRE).unwrap();
-    fs::write(folder.path().join("t.csv"), transfers).unwrap();
-    folder
+    folder_of(&[("wire.xml", WIRE), ("t.csv", transfers)])
 }
 
 /// README.md and the pages of docs, as one text.

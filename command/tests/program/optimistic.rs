@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, says, stderr, stdout};
 use serde_json::Value;
 
 /// A short lookahead, so that running ahead goes wrong often.
@@ -23,9 +23,7 @@ threads = 2
 "#;
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("ahead.toml"), PHOLD).unwrap();
-    folder
+    folder_of(&[("ahead.toml", PHOLD)])
 }
 
 fn run(folder: &Path, settings: &[&str]) -> Value {
@@ -100,9 +98,7 @@ fn people_get_a_block_about_rollbacks_where_there_may_be_some() {
     };
     for protocol in ["optimistic", "mixed"] {
         let page = page(protocol);
-        for words in ["\nRollbacks\n", "efficiency", " % of ", "primary", "state saving periodic"] {
-            assert!(page.contains(words), "{page} says {words}");
-        }
+        says(&page, &["\nRollbacks\n", "efficiency", " % of ", "primary", "state saving periodic"]);
         // Mixed federates stay so near to GVT here that they may have nothing to roll back.
         let rolled_back = !page.contains("0 primary, 0 secondary");
         assert!(rolled_back || protocol == "mixed", "{page}");
@@ -110,9 +106,7 @@ fn people_get_a_block_about_rollbacks_where_there_may_be_some() {
     }
     assert!(!page("window").contains("Rollbacks"));
     let list = stdout(&paceline(folder.path(), &["list"]));
-    for word in ["optimistic", "mixed", "copy", "periodic", "undo", "aggressive", "lazy", "synchronous"] {
-        assert!(list.contains(word), "{list} says {word}");
-    }
+    says(&list, &["optimistic", "mixed", "copy", "periodic", "undo", "aggressive", "lazy", "synchronous"]);
     let check = stdout(&paceline(folder.path(), &["check", "ahead.toml", "--set", "run.state_saving=undo"]));
     assert!(check.contains("state saving") && check.contains("undo"), "{check}");
 }
@@ -183,7 +177,7 @@ fn a_failure_names_the_checkpoint_before_it() {
     assert!(message.contains("`paceline resume ahead.checkpoint` continues from it"), "{message}");
     // It goes on, to the same end.
     let again = paceline(folder.path(), &["resume", "ahead.checkpoint", "--quiet"]);
-    assert!(stderr(&again).contains("beyond the end of the clock"), "{}", stderr(&again));
+    says(&stderr(&again), &["beyond the end of the clock"]);
     // A run that has written none names none, even where there is an older one.
     arguments.extend(["--set", "run.checkpoint=1h"]);
     let message = stderr(&paceline(folder.path(), &arguments));

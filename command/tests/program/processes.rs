@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, says, stderr, stdout, told};
 
 const CHORD: &str = r#"# A small ring
 [model]
@@ -27,10 +27,7 @@ const PLATFORM: &str = r#"<platform version="4.1">
 </platform>"#;
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("ring.toml"), CHORD).unwrap();
-    fs::write(folder.path().join("cluster.xml"), PLATFORM).unwrap();
-    folder
+    folder_of(&[("ring.toml", CHORD), ("cluster.xml", PLATFORM)])
 }
 
 /// What `paceline run ring.toml --json` prints with these settings.
@@ -109,16 +106,17 @@ fn people_are_told_and_files_written() {
     let folder = folder();
     let output = paceline(folder.path(), &["run", "ring.toml", "--out", "results"]);
     let page = stdout(&output);
-    for word in [
-        "ring (chord)",
-        "mean hops",
-        "a message",
-        "Amdahl's bound",
-        "digest",
-        "Written: results/summary.json",
-    ] {
-        assert!(page.contains(word), "{word}: {page}");
-    }
+    says(
+        &page,
+        &[
+            "ring (chord)",
+            "mean hops",
+            "a message",
+            "Amdahl's bound",
+            "digest",
+            "Written: results/summary.json",
+        ],
+    );
     let summary: Value =
         serde_json::from_slice(&fs::read(folder.path().join("results/summary.json")).unwrap()).unwrap();
     assert!(page.contains(summary["digest"].as_str().unwrap()) && summary.get("wall_seconds").is_none());
@@ -183,14 +181,9 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
     let sound = stdout(&paceline(folder.path(), &["check", "ring.toml"]));
     assert!(sound.contains("the end of all processes"), "{sound}");
     fs::write(folder.path().join("two.txt"), "0 barrier\n1 compute 1\n").unwrap();
-    let output = paceline(folder.path(), &["run", "ring.toml"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains(
-            "process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"
-        ),
-        "{}",
-        stderr(&output)
+    says(
+        &told(folder.path(), &["run", "ring.toml"], 1),
+        &["process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"],
     );
     fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
@@ -234,10 +227,7 @@ fn ends_of_ranks_and_what_stops_them_are_told() {
     fs::write(folder.path().join("off"), "0.5 0\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
     let told = stderr(&output);
-    assert!(
-        told.contains("rank 0 cannot continue at 0.5s: `wait 0 1 5`: a link on the way is off"),
-        "{told}"
-    );
+    says(&told, &["rank 0 cannot continue at 0.5s: `wait 0 1 5`: a link on the way is off"]);
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -287,9 +277,7 @@ fn a_deployment_places_masters_and_workers_and_its_mistakes_are_told() {
     ] {
         assert!(MASTER.contains(from), "{from}");
         fs::write(folder.path().join("d.xml"), MASTER.replace(from, to)).unwrap();
-        let output = paceline(folder.path(), &["run", "ring.toml"]);
-        let message = stderr(&output);
-        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        let message = told(folder.path(), &["run", "ring.toml"], 2);
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
     for (settings, part) in

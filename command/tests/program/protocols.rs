@@ -4,13 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::processes::json;
-use crate::{paceline, stderr, stdout};
+use crate::{folder_of, paceline, says, stderr, stdout};
 
 /// A folder with `ring.toml`, which has this text.
 fn folder(text: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("ring.toml"), text).unwrap();
-    folder
+    folder_of(&[("ring.toml", text)])
 }
 
 const SWARM: &str = "[model]\nkind = \"bittorrent\"\npeers = 20\nseeds = 2\nstarts = \"5s\"\n[network]\nlatency = \"20ms\"\n[run]\nuntil = \"200s\"\n";
@@ -47,11 +45,10 @@ fn a_swarm_shares_its_file_and_its_mistakes_are_told() {
     let left = json(folder.path(), &["model.linger=10s", "model.seeds_leave=150s"]);
     assert_eq!((&left["ended_by"], &left["end_time_s"]), (&"processes".into(), &150.0.into()));
     let page = stdout(&paceline(folder.path(), &["run", "ring.toml"]));
-    for word in
-        ["ring (bittorrent)", "leechers completed", "median completion", "blocks sent", "most unchoked"]
-    {
-        assert!(page.contains(word), "{word}: {page}");
-    }
+    says(
+        &page,
+        &["ring (bittorrent)", "leechers completed", "median completion", "blocks sent", "most unchoked"],
+    );
     assert_told(
         folder.path(),
         &[

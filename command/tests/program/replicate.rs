@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::{Running, paceline, stderr, stdout};
+use crate::{Running, folder_of, paceline, says, stderr, stdout};
 use serde_json::Value;
 
 const PHOLD: &str = r#"[model]
@@ -39,9 +39,7 @@ until = "5s"
 "#;
 
 fn folder(text: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("some.toml"), text).unwrap();
-    folder
+    folder_of(&[("some.toml", text)])
 }
 
 fn replicate(folder: &Path, options: &[&str]) -> Output {
@@ -134,9 +132,7 @@ fn files_are_those_of_run_and_the_same_however_they_came() {
         let text = stdout(&page);
         assert!(page.status.success() && page.stderr.is_empty(), "{}", stderr(&page));
         let summary = format!("{out}/summary.json");
-        for word in ["3 of 3 replications, seeds 7 to 9", "events per lp", "events/s", "at once", &summary] {
-            assert!(text.contains(word), "{text} says {word}");
-        }
+        says(&text, &["3 of 3 replications, seeds 7 to 9", "events per lp", "events/s", "at once", &summary]);
         for seed in [7, 8, 9] {
             let digest = run(folder.path(), &seed.to_string())["digest"].as_str().unwrap().to_owned();
             assert!(text.contains(&digest), "{text} has the digest of seed {seed}");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Rng;
 
-use crate::{Running, paceline, stderr, stdout};
+use crate::{Running, paceline, says, stderr, stdout, told};
 
 const TRAFFIC: &str = r#"# A small grid, full of vehicles
 [model]
@@ -150,10 +150,10 @@ fn what_would_change_the_result_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains(&format!("--set {setting}:")) && message.contains("allowed:"), "{message}");
     }
-    let early =
-        paceline(folder.path(), &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"]);
-    assert_eq!(early.status.code(), Some(2));
-    assert!(stderr(&early).contains("not before the horizon"), "{}", stderr(&early));
+    says(
+        &told(folder.path(), &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"], 2),
+        &["not before the horizon"],
+    );
     assert!(!folder.path().join("out").exists(), "nothing is written");
 }
 
@@ -170,9 +170,7 @@ fn files_that_are_no_checkpoint_are_refused() {
     ];
     for (content, words) in cases {
         fs::write(folder.path().join("bad"), content).unwrap();
-        let output = paceline(folder.path(), &["resume", "bad", "--out", "out"]);
-        let message = stderr(&output);
-        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        let message = told(folder.path(), &["resume", "bad", "--out", "out"], 2);
         assert!(message.contains("bad: ") && message.contains(words), "{message}");
     }
     let output = paceline(folder.path(), &["resume", "nowhere", "--out", "out"]);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[cfg(unix)]
 use crate::send;
-use crate::{Running, paceline, stderr, stdout};
+use crate::{Running, folder_of, paceline, says, stderr, stdout, told};
 #[cfg(unix)]
 use rustix::process::Signal;
 use serde_json::Value;
@@ -33,9 +33,7 @@ const PROTOCOLS: [&str; 8] = [
 ];
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), PHOLD).unwrap();
-    folder
+    folder_of(&[("small.toml", PHOLD)])
 }
 
 fn json(folder: &Path, options: &[&str]) -> Value {
@@ -147,9 +145,7 @@ fn people_get_a_page_or_a_line() {
     let digest = json(folder.path(), &[])["digest"].as_str().unwrap().to_owned();
     let text = stdout(&page);
     assert!(page.status.success() && page.stderr.is_empty(), "{}", stderr(&page));
-    for word in ["small (phold)", "horizon", "events", &digest, "out/summary.json"] {
-        assert!(text.contains(word), "{text} says {word}");
-    }
+    says(&text, &["small (phold)", "horizon", "events", &digest, "out/summary.json"]);
     let line = paceline(folder.path(), &["run", "small.toml", "--quiet"]);
     assert!(line.stderr.is_empty() && stdout(&line).lines().count() == 1 && stdout(&line).contains(&digest));
 }
@@ -232,9 +228,10 @@ fn a_failure_while_running_is_status_1_and_leaves_no_files() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("LP ") && message.contains("beyond the end of the clock"), "{message}");
     assert!(!folder.path().join("out").exists());
-    let output = paceline(folder.path(), &["run", "small.toml", "--out", "small.toml"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("cannot write small.toml"), "{}", stderr(&output));
+    says(
+        &told(folder.path(), &["run", "small.toml", "--out", "small.toml"], 1),
+        &["cannot write small.toml"],
+    );
     assert_eq!(fs::read_to_string(folder.path().join("small.toml")).unwrap(), PHOLD);
 }
 
@@ -244,9 +241,7 @@ fn check_and_list_say_what_there_is() {
     fs::create_dir(folder.path().join("scenarios")).unwrap();
     fs::copy(folder.path().join("small.toml"), folder.path().join("scenarios/small.toml")).unwrap();
     let check = stdout(&paceline(folder.path(), &["check", "small.toml"]));
-    for word in ["small.toml is sound", "phold", "32", "20 s", "auto"] {
-        assert!(check.contains(word), "{check} says {word}");
-    }
+    says(&check, &["small.toml is sound", "phold", "32", "20 s", "auto"]);
     let list = stdout(&paceline(folder.path(), &["list"]));
     for word in PROTOCOLS.iter().chain(&["phold", "run.frame_bytes", "scenarios/small.toml  "]) {
         assert!(list.contains(word), "{list} says {word}");

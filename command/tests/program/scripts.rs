@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::{stderr, stdout};
+use crate::{says, stderr, stdout};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -54,7 +54,7 @@ fn help_comes_before_anything_is_built() {
     }
     let output = bash(folder.path(), &["scripts/test", "--fast"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("--fast; allowed: --full, --help"), "{}", stderr(&output));
+    says(&stderr(&output), &["--fast; allowed: --full, --help"]);
     let output = bash(folder.path(), &["scripts/test", "linf"]);
     let said = stderr(&output);
     assert!(
