@@ -9,7 +9,6 @@ use std::time::Instant;
 use comfy_table::{CellAlignment, Table as Grid, presets};
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table, number, page};
 
-/// Windows of a run.
 pub const WINDOWS: u32 = 8;
 /// The mean CPU time of a process in a window.
 pub const COST_US: u64 = 5_000;
@@ -54,7 +53,6 @@ struct Bench {
     rounds_per_us: u64,
 }
 
-/// The slowdowns of a side with a load and a number of processes.
 struct Cell {
     side: Side,
     load: &'static str,

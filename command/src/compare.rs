@@ -112,7 +112,6 @@ fn said(agreements: &[Agreement]) -> String {
     agreements.iter().filter(|agreement| agreement.holds()).map(line).collect()
 }
 
-/// Who says what.
 fn told(agreement: &Agreement) -> String {
     let digests: Vec<_> = agreement.digests.iter().map(|(kind, digest)| format!("{kind} {digest}")).collect();
     format!("{}: {}", agreement.workload, digests.join(", "))

@@ -29,7 +29,6 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// The time between two checks of the keyboard.
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
-/// Carries out a command.
 pub fn lvt(command: &LvtCommand) -> Result<(), CommandError> {
     match command {
         LvtCommand::New(arguments) => new(arguments),

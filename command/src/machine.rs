@@ -27,12 +27,10 @@ use page::Finished;
 pub use page::{everything_of, seconds};
 pub use watch::Watched;
 
-/// Whether a scenario is one of a machine.
 pub fn is_machine(scenario: &Scenario) -> bool {
     scenario.has("machine")
 }
 
-/// Reads the scenario of a machine.
 pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
     let mut scenario = source.open()?;
     if !is_machine(&scenario) && scenario.has("model") {
@@ -42,7 +40,6 @@ pub fn read(source: &Source) -> Result<MachineScenario, ScenarioError> {
     MachineScenario::read(&source.name(), scenario)
 }
 
-/// Runs a machine.
 pub fn run(arguments: &MachineArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     let (scenario, inputs) = recorded(&source.folder, || read(&source));
@@ -140,7 +137,6 @@ fn write(
     output.finish()
 }
 
-/// How a run ended.
 pub fn ended(outcome: &Outcome) -> &'static str {
     match outcome.report.ended {
         paceline_machine::Ended::Done => "done",

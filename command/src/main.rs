@@ -72,7 +72,6 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// Checks a scenario of any kind.
 fn check_any(arguments: &CheckArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     if !arguments.determinism && machine::is_machine(&source.open()?) {

@@ -14,7 +14,6 @@ use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
 use paceline_scenario::{ScenarioError, Section};
 
-/// The program, with all its models.
 pub const PROGRAM: Program = Program {
     name: "paceline",
     version: env!("CARGO_PKG_VERSION"),

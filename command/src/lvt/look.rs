@@ -31,7 +31,6 @@ pub enum State {
 }
 
 impl State {
-    /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Runs => "runs",
@@ -56,7 +55,6 @@ pub struct Row {
     pub name: String,
     pub pid: u32,
     pub tid: u32,
-    /// What it does.
     pub state: State,
     /// Its LVT; `None` where it is done.
     pub lvt_ns: Option<u64>,
@@ -66,17 +64,14 @@ pub struct Row {
     pub core_share: Option<f64>,
 }
 
-/// A look at a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Look {
     pub page: String,
-    /// How many slots it has.
     pub slots: u32,
     /// The least LVT that counts.
     pub least_ns: Option<u64>,
     /// The greatest LVT that counts.
     pub greatest_ns: Option<u64>,
-    /// The owners of slots.
     pub owners: Vec<Row>,
 }
 
@@ -95,12 +90,10 @@ struct Spent {
 }
 
 impl Watcher {
-    /// Of `page`.
     pub fn new(page: Page) -> Self {
         Self { page, views: Vec::new(), before: None }
     }
 
-    /// Looks at the page.
     pub fn look(&mut self) -> Result<Look, CommandError> {
         self.page.read_into(&mut self.views).map_err(Special::Lvt)?;
         let now = Instant::now();

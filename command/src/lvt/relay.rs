@@ -31,7 +31,6 @@ const START_LOOK: Duration = Duration::from_millis(20);
 /// How often it is looked whether the pacer is still there.
 const PACER_LOOK: Duration = Duration::from_millis(250);
 
-/// Carries out the command.
 pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
     let RelayArguments { guest, qemu, interval } = arguments;
     if !INTERVALS.contains(interval) {

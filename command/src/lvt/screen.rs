@@ -20,7 +20,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::look::{Look, Row, State};
 
-/// A column of the table.
 struct Column {
     title: &'static str,
     alignment: Alignment,
@@ -34,7 +33,6 @@ struct Column {
     cell: fn(&Row, u64) -> String,
 }
 
-/// The columns from left to right.
 const COLUMNS: [Column; 7] = [
     Column {
         title: "name",
@@ -105,7 +103,6 @@ pub struct Screen {
     terminal: DefaultTerminal,
     /// The first row shown.
     top: usize,
-    /// How many rows there are.
     rows: usize,
 }
 
@@ -124,7 +121,6 @@ impl Screen {
         }
     }
 
-    /// Shows a look.
     pub fn draw(&mut self, look: &Look) -> io::Result<()> {
         self.rows = look.owners.len();
         self.top = self.top.min(self.rows.saturating_sub(1));

@@ -19,7 +19,6 @@ use super::ended;
 #[derive(Debug)]
 pub struct Finished<'s> {
     scenario: &'s MachineScenario,
-    /// What came of it.
     pub outcome: Outcome,
     wall: Duration,
     provenance: Provenance,
@@ -59,7 +58,6 @@ pub fn everything_of(outcome: &Outcome, workload: &WorkloadOutcome) -> Value {
 }
 
 impl<'s> Finished<'s> {
-    /// Puts together what is known.
     pub fn new(
         scenario: &'s MachineScenario,
         outcome: Outcome,
@@ -121,7 +119,6 @@ impl<'s> Finished<'s> {
         everything
     }
 
-    /// One line.
     pub fn line(&self) -> String {
         let report = &self.outcome.report;
         let (name, policy) = (self.scenario.name(), self.outcome.policy);

@@ -12,7 +12,6 @@ use paceline_network::{HostId, Platform};
 
 use super::read_text;
 
-/// The columns of the file.
 const COLUMNS: [&str; 3] = ["source", "destination", "bytes"];
 /// The most bytes of a transfer.
 const MOST_BYTES: f64 = 1e18;
@@ -28,7 +27,6 @@ pub struct Transfer {
     pub line: usize,
 }
 
-/// Reads the transfers of a file.
 pub fn read(path: &Path, platform: &Platform) -> Result<Vec<Transfer>, CommandError> {
     parse(&read_text(path, "a CSV file with the columns source,destination,bytes")?, platform)
         .map_err(|(line, problem)| CommandError::Input(format!("{}:{line}: {problem}", path.display())))

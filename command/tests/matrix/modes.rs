@@ -118,7 +118,6 @@ fn some_mode_ahead(scenario: usize, number: usize) -> Mode {
     }
 }
 
-/// The settings of a mode, one by one.
 fn settings(mode: &Mode) -> Vec<String> {
     let mut all = vec![
         format!("protocol {}", mode.protocol),

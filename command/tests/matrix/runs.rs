@@ -22,7 +22,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What differs from `reference`.
     pub fn differences(&self, reference: &Self) -> Vec<String> {
         let facts = self.facts.iter().filter(|(name, value)| reference.facts[*name] != **value);
         let mut found: Vec<String> = facts
@@ -46,7 +45,6 @@ impl Outcome {
     }
 }
 
-/// Runs the program with `arguments` in a mode.
 pub fn run(arguments: &[String], mode: Mode) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let Mode { protocol, federates, threads, ahead } = mode;

@@ -37,7 +37,6 @@ impl Scenario {
     }
 }
 
-/// All of them.
 pub const SCENARIOS: [Scenario; 13] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),

@@ -60,17 +60,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts it.
     pub fn start(mut command: Command) -> Self {
         Self { child: command.spawn().expect("the program starts") }
     }
 
-    /// Its process.
     pub fn pid(&self) -> i32 {
         self.child.id().cast_signed()
     }
 
-    /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         let stat = Process::new(self.pid()).and_then(|process| process.stat());
         stat.is_ok_and(|stat| stat.state == 'Z')
@@ -133,7 +130,6 @@ pub fn send(pid: i32, signal: &str) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// All processes below `pid`.
 pub fn descendants(pid: i32) -> Vec<i32> {
     let (mut open, mut found) = (vec![pid], Vec::new());
     while let Some(pid) = open.pop() {

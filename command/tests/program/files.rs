@@ -30,7 +30,6 @@ fn succeeds(folder: &Path, arguments: &[&str]) -> Output {
     output
 }
 
-/// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();

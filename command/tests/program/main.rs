@@ -36,13 +36,11 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Command, Output};
 
-/// Runs `paceline` in `folder`.
 pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
-/// A folder with these files.
 pub fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for (name, text) in files {
@@ -110,18 +108,15 @@ impl Drop for Running {
     }
 }
 
-/// Sends a signal to a program that was started.
 #[cfg(unix)]
 pub fn send(child: &std::process::Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("it can be sent");
 }
 
-/// What it printed on standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// What it printed on standard error.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }

@@ -35,7 +35,6 @@ const WIRE: &str = r#"<platform version="4.1"><zone id="z" routing="Full">
 </zone></platform>
 "#;
 
-/// A folder with `wire.xml`, and `t.csv` with this text.
 fn folder(transfers: &str) -> tempfile::TempDir {
     folder_of(&[("wire.xml", WIRE), ("t.csv", transfers)])
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::processes::json;
 use crate::{folder_of, paceline, says, stderr, stdout};
 
-/// A folder with `ring.toml`, which has this text.
 fn folder(text: &str) -> tempfile::TempDir {
     folder_of(&[("ring.toml", text)])
 }

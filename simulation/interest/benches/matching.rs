@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use paceline_interest::{Region, RegionId, RegionMatcher};
 
-/// Regions of each role.
 const REGIONS: usize = 50_000;
 
 /// Single moves timed together.

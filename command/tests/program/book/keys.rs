@@ -169,7 +169,6 @@ fn of_policies(whose: &str) -> Table {
     }
 }
 
-/// The names of all policies.
 fn policy_names() -> Vec<String> {
     let text = stdout(&paceline(&project(), &["list"]));
     let lines = text.lines().skip_while(|line| !line.starts_with("Scheduling policies"));

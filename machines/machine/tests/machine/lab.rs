@@ -11,9 +11,7 @@ use paceline_policy::Setting;
 
 use crate::script::{Act, repeated, script};
 
-/// A microsecond.
 pub const US: u64 = 1_000;
-/// A millisecond.
 pub const MS: u64 = 1_000_000;
 
 /// Packets cost 10 us to send, 40 in the back-end, 5 at a NIC, 20 to take in, and 1 us a side for 1000 bytes;

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use crate::lab::{MS, US};
 use crate::script::{Act, repeated, script};
 
-/// A host.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
     pub pcpus: u32,
@@ -30,7 +29,6 @@ pub struct DomainPlan {
     pub background: bool,
 }
 
-/// A machine.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub costs: Costs,
@@ -41,7 +39,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The domain of a process.
     pub fn domain_of(&self, process: u32) -> usize {
         let mut first = 0;
         let found = self.domains.iter().position(|domain| {

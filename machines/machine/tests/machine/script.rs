@@ -33,7 +33,6 @@ pub struct Got {
     pub bytes: u32,
 }
 
-/// The program.
 #[derive(Debug)]
 pub struct Script {
     acts: Vec<Act>,
@@ -67,12 +66,10 @@ impl Script {
         program.downcast_ref().expect("all programs here are scripts")
     }
 
-    /// When each message was taken.
     pub fn got_ns(ran: &Ran, process: usize) -> Vec<u64> {
         Self::of(ran, process).got.iter().map(|got| got.at_ns).collect()
     }
 
-    /// When the process was done.
     pub fn done_ns(ran: &Ran, process: usize) -> u64 {
         let own = Self::of(ran, process);
         assert_eq!(own.began_ns.len(), own.acts.len() + 1, "process {process} is done");

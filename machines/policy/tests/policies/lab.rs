@@ -37,6 +37,12 @@ pub fn ran(pcpu: u32, vcpu: u32, from_ns: u64, to_ns: u64) -> Stretch {
     Stretch { pcpu, vcpu, from_ns, to_ns }
 }
 
+/// How long `vcpu` ran between two times.
+pub fn within(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u64 {
+    let own = stretches.iter().filter(|own| own.vcpu == vcpu);
+    own.map(|own| own.to_ns.min(to_ns).saturating_sub(own.from_ns.max(from_ns))).sum()
+}
+
 struct Vcpu {
     script: Vec<Act>,
     repeats: bool,
@@ -56,7 +62,6 @@ enum Due {
     Done(VcpuId, u64),
 }
 
-/// The laboratory.
 pub struct Lab {
     pub policy: Box<dyn Policy>,
     pub now_ns: u64,
@@ -185,7 +190,6 @@ impl Lab {
         self.obey();
     }
 
-    /// Takes a domain away.
     pub fn remove(&mut self, dom: DomId) {
         for id in 0..self.vcpus.len() as u32 {
             if self.vcpus[id as usize].dom == dom {
@@ -201,7 +205,6 @@ impl Lab {
         self.obey();
     }
 
-    /// Runs until `until_ns`.
     pub fn run(&mut self, until_ns: u64) {
         while let Some(std::cmp::Reverse((at, _, due))) = self.due.peek().copied() {
             if at > until_ns {
@@ -264,7 +267,6 @@ impl Lab {
         assert_eq!(self.stretches(), schedule.split(", ").map(stretch).collect::<Vec<_>>());
     }
 
-    /// How long a VCPU has run.
     pub fn ran_ns(&self, vcpu: u32) -> u64 {
         self.vcpus[vcpu as usize].ran_ns
     }
@@ -279,7 +281,6 @@ impl Lab {
         idle.filter(|pcpu| (0..self.vcpus.len() as u32).any(|id| waits(id, *pcpu))).map(PcpuId).collect()
     }
 
-    /// The VCPU that runs on a PCPU.
     pub fn running(&self, pcpu: u32) -> Option<VcpuId> {
         self.running[pcpu as usize].map(|(vcpu, _)| vcpu)
     }

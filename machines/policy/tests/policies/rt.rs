@@ -1,7 +1,7 @@
 //! RT-Xen's servers: schedules computed by hand, and their properties: never more than the budget, the
 //! highest priority first.
 
-use crate::lab::{Act, Lab, Stretch, ran};
+use crate::lab::{Act, Lab, ran, within};
 use crate::mix::scripts;
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
 use proptest::prelude::*;
@@ -89,12 +89,6 @@ fn terms_can_change_and_budgets_fit_periods() {
     lab.run(33 * MS);
     assert_eq!(lab.running(0), None);
     assert_eq!(lab.ran_ns(0), 4 * MS);
-}
-
-/// How long `vcpu` ran within these times.
-fn within(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u64 {
-    let own = stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
-    own.map(|stretch| stretch.to_ns.min(to_ns).saturating_sub(stretch.from_ns.max(from_ns))).sum()
 }
 
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! RTDS: schedules computed by hand after Xen's `rt.c`, and its properties: budgets are met in every period
 //! while they fit, deadlines order who runs, and extra time takes only what is left over.
 
-use crate::lab::{Act, Lab, Stretch, ran};
+use crate::lab::{Act, Lab, ran, within};
 use paceline_policy::{MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings};
 use proptest::prelude::*;
 
@@ -85,12 +85,6 @@ fn a_pinned_vcpu_waits_for_its_pcpu() {
     lab.assert_ran(MS, "0@1: 0-5, 1@1: 5-10");
 }
 
-/// How long `vcpu` ran from `from_ns` to `to_ns`.
-fn ran_between(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u64 {
-    let own = stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
-    own.map(|stretch| stretch.to_ns.min(to_ns).saturating_sub(stretch.from_ns.max(from_ns))).sum()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -113,7 +107,7 @@ proptest! {
         for (vcpu, (budget, tens)) in (0..).zip(&servers) {
             let period_ns = 10 * tens * MS;
             for period in 0..end_ns / period_ns {
-                let ran_ns = ran_between(&stretches, vcpu, period * period_ns, (period + 1) * period_ns);
+                let ran_ns = within(&stretches, vcpu, period * period_ns, (period + 1) * period_ns);
                 let met = if extra { ran_ns >= budget * MS } else { ran_ns == budget * MS };
                 prop_assert!(met, "VCPU {vcpu} has {ran_ns} ns of {budget} ms in period {period}");
             }
@@ -144,7 +138,7 @@ proptest! {
             let stretches = lab.stretches();
             for (vcpu, (budget, ..)) in (0..).zip(&servers) {
                 for period in 0..10 {
-                    let ran_ns = ran_between(&stretches, vcpu, period * 10 * MS, (period + 1) * 10 * MS);
+                    let ran_ns = within(&stretches, vcpu, period * 10 * MS, (period + 1) * 10 * MS);
                     prop_assert!(ran_ns <= budget * MS, "VCPU {vcpu} has {ran_ns} ns in period {period}");
                 }
             }

@@ -1,6 +1,6 @@
 //! SEDF: schedules computed by hand, and its properties.
 
-use crate::lab::{Act, Lab, Stretch, ran};
+use crate::lab::{Act, Lab, Stretch, ran, within};
 use crate::mix::{mixes, small_slices};
 use paceline_policy::{DomId, MILLISECOND as MS, PcpuId, PolicyError, Setting, Settings};
 use proptest::prelude::*;
@@ -145,12 +145,6 @@ fn slices() -> impl Strategy<Value = Vec<(u64, u64)>> {
         let sum: u64 = wishes.iter().map(|(_, part)| part).sum();
         wishes.into_iter().map(|(period_ns, part)| (period_ns, period_ns * part / sum.max(100))).collect()
     })
-}
-
-/// How long `vcpu` has run between two times.
-fn within(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u64 {
-    let own = stretches.iter().filter(|own| own.vcpu == vcpu);
-    own.map(|own| own.to_ns.min(to_ns).saturating_sub(own.from_ns.max(from_ns))).sum()
 }
 
 proptest! {

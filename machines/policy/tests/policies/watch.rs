@@ -25,7 +25,6 @@ impl Decision {
         self.standings.iter().filter(waits).filter(may)
     }
 
-    /// The VCPU that was picked.
     pub fn chosen(&self) -> Option<&Standing> {
         self.standings.iter().find(|own| Some(own.vcpu) == self.pick.vcpu)
     }
@@ -45,7 +44,6 @@ pub fn key(standing: &Standing, name: &str) -> i64 {
     found.unwrap_or_else(|| panic!("{standing:?} has no {name}")).1
 }
 
-/// A policy under watch.
 pub struct Watched<F> {
     inner: Box<dyn Policy>,
     pins: BTreeMap<VcpuId, PcpuId>,
@@ -135,7 +133,6 @@ impl<F: FnMut(&Decision) + Send> Policy for Watched<F> {
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -5,23 +5,19 @@ use std::time::Instant;
 
 /// Something to be measured: its name, and a run that gives back how many units of work it did.
 pub struct Candidate<'a> {
-    /// The name in the table.
     pub name: String,
-    /// The run.
     pub run: Box<dyn FnMut() -> u64 + 'a>,
 }
 
 /// What came of a candidate.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// The name in the table.
     pub name: String,
     /// Units of work a second, ascending.
     rates: Vec<f64>,
 }
 
 impl Measured {
-    /// The median rate.
     pub fn median(&self) -> f64 {
         self.rates[self.rates.len() / 2]
     }

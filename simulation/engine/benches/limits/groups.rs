@@ -42,7 +42,6 @@ impl Group {
     }
 }
 
-/// All of them.
 pub fn all() -> Vec<Group> {
     vec![
         Group {

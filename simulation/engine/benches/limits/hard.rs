@@ -36,7 +36,6 @@ pub enum Kind {
     Heavy,
 }
 
-/// The model.
 #[derive(Clone, Copy, Debug)]
 pub struct Hard {
     pub kind: Kind,

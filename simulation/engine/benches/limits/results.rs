@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Line {
     pub group: String,
-    /// The table.
     pub case: String,
     pub way: String,
     pub rounds: usize,

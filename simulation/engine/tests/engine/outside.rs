@@ -96,7 +96,6 @@ impl OutsideFederate<Mesh> for Stubborn {
     }
 }
 
-/// A model of several LPs.
 fn several() -> Mesh {
     let mesh = (0..).map(|seed| Mesh::draw(seed, false)).find(|mesh| mesh.lps() > 3);
     mesh.expect("some meshes have several LPs")

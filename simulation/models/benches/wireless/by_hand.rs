@@ -16,10 +16,8 @@ const SPEED: f64 = 10.0;
 const REDRAW_STEPS: u64 = 100;
 /// Cells along a side; a cell is as wide as the range.
 const CELLS: usize = 40;
-/// The seed of the runs.
 const SEED: u64 = 1;
 
-/// All hosts.
 pub struct ByHand {
     rounds: u32,
     space: Space,

@@ -6,7 +6,6 @@ use paceline_models::mpi_trace::{MpiTrace, TraceError};
 use paceline_network::{FlowModel, Flows, read};
 use paceline_processes::Simulation;
 
-/// The number of damaged versions.
 const VERSIONS: u64 = 6000;
 /// A trace with more ranks than this is not replayed.
 const RANKS_MAX: u32 = 64;

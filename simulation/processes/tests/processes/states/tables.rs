@@ -69,7 +69,6 @@ mod messages;
 mod objects;
 mod others;
 
-/// All rows.
 pub(super) fn states() -> Vec<State> {
     [computations::rows(), messages::rows(), objects::rows(), others::rows()].into_iter().flatten().collect()
 }

@@ -26,7 +26,6 @@ pub enum Demand {
 /// A thread, as the kernel knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Its CPU time.
     pub cpu_ns: u64,
     /// Its CPU time in the last slice.
     pub got_ns: u64,
@@ -61,10 +60,8 @@ impl Task {
     }
 }
 
-/// Runs threads.
 #[derive(Debug)]
 pub struct Kernel {
-    /// The threads by number.
     pub tasks: Vec<Task>,
     cores: usize,
     slice_ns: u64,
@@ -94,7 +91,6 @@ impl Kernel {
         Self { tasks, cores, slice_ns, slice: 0, first: 0, last: 0, floor_ns: 0, order: Vec::new() }
     }
 
-    /// Sets a thread's class.
     pub fn set(&mut self, thread: usize, class: Class) {
         let task = &mut self.tasks[thread];
         let was = std::mem::replace(&mut task.class, class);
