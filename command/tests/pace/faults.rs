@@ -9,8 +9,8 @@ use std::fs;
 use procfs::process::Process;
 
 use crate::lab::{
-    IDLE, NORMAL, Running, classes, guard_of, pace_worker, send, turn, wait_until, wait_until_paced,
-    workers_of,
+    IDLE, NORMAL, Running, classes, guard_of, pace_worker, send, turn_in_folder, wait_until,
+    wait_until_paced, workers_of,
 };
 
 const GOVERNOR: [&str; 2] = ["--policy", "governor"];
@@ -28,8 +28,7 @@ fn is_there(pid: i32) -> bool {
 
 #[test]
 fn a_pacer_that_is_killed_leaves_a_program_under_the_normal_scheduler() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "endure", WORKERS, folder.path()));
     let workers = wait_until_paced(&running);
     let guard = guard_of(running.pid());
@@ -45,8 +44,7 @@ fn a_pacer_that_is_killed_leaves_a_program_under_the_normal_scheduler() {
 
 #[test]
 fn a_pacer_that_is_stopped_is_stood_in_for_and_goes_on_later() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "endure", WORKERS, folder.path()));
     let workers = wait_until_paced(&running);
     send(running.pid(), "STOP");
@@ -60,8 +58,7 @@ fn a_pacer_that_is_stopped_is_stood_in_for_and_goes_on_later() {
 
 #[test]
 fn without_its_guard_a_pacer_ends_and_the_program_goes_on() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "endure", WORKERS, folder.path()));
     let workers = wait_until_paced(&running);
     send(guard_of(running.pid()), "KILL");
@@ -74,8 +71,7 @@ fn without_its_guard_a_pacer_ends_and_the_program_goes_on() {
 
 #[test]
 fn a_program_that_is_killed_ends_its_pacer_with_its_status() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "endure", WORKERS, folder.path()));
     wait_until_paced(&running);
     let guard = guard_of(running.pid());
@@ -88,8 +84,7 @@ fn a_program_that_is_killed_ends_its_pacer_with_its_status() {
 
 #[test]
 fn a_page_full_of_random_slots_harms_neither_the_program_nor_others() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let us = std::process::id().cast_signed();
     let before = classes(&[us]);
     assert!(before.iter().all(|class| *class == NORMAL), "{before:?}");
@@ -106,8 +101,7 @@ fn a_page_full_of_random_slots_harms_neither_the_program_nor_others() {
 
 #[test]
 fn a_page_that_is_destroyed_ends_the_pacing_and_the_program_goes_on() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let (status, told) = Running::start(pace_worker(&GOVERNOR, "scribble", "all", folder.path())).ended();
     assert_eq!(status.code(), Some(0), "{told}");
     assert!(told.contains("pacing has ended"), "{told}");
@@ -115,8 +109,7 @@ fn a_page_that_is_destroyed_ends_the_pacing_and_the_program_goes_on() {
 
 #[test]
 fn nobody_can_truncate_the_page() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let (status, told) = Running::start(pace_worker(&GOVERNOR, "truncate", "", folder.path())).ended();
     assert_eq!(status.code(), Some(0), "{told}");
 }

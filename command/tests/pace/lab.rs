@@ -54,6 +54,11 @@ pub fn turn() -> Option<MutexGuard<'static, ()>> {
     permitted.then_some(turn)
 }
 
+/// [`turn`], with a folder for the files of the test.
+pub fn turn_in_folder() -> Option<(MutexGuard<'static, ()>, tempfile::TempDir)> {
+    Some((turn()?, tempfile::tempdir().expect("there can be folders")))
+}
+
 /// A program that is killed, if it is still there, when the test is over.
 pub struct Running {
     child: Child,

@@ -17,7 +17,7 @@ use paceline_lvt::layout::SIMULATION;
 use paceline_lvt::{ENV, Page, Publisher, SlotView};
 use procfs::process::Process;
 
-use crate::lab::{IDLE, NORMAL, PATIENCE, Running, classes, pace_worker, send, turn, wait_until};
+use crate::lab::{IDLE, NORMAL, PATIENCE, Running, classes, pace_worker, send, turn_in_folder, wait_until};
 
 /// SCHED_RR, as the kernel counts classes.
 const ROUND_ROBIN: u32 = 2;
@@ -177,8 +177,7 @@ pub fn host(root: &str, folder: &Path) {
 
 #[test]
 fn a_guest_paces_the_threads_of_its_virtual_cpus() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let Some(root) = lab_root() else {
         eprintln!("skipped: there is no emulator and kernel; scripts/kernel-lab gets them");
         return;

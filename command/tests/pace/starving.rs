@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::lab::{NORMAL, Running, classes, pace_worker, turn, wait_until, wait_until_paced, workers_of};
+use crate::lab::{
+    NORMAL, Running, classes, pace_worker, turn, turn_in_folder, wait_until, wait_until_paced, workers_of,
+};
 use crate::workers::STARVED;
 
 const GOVERNOR: [&str; 2] = ["--policy", "governor"];
@@ -25,8 +27,7 @@ fn liars_silent_ones_and_those_who_go_backwards_starve_nobody() {
 
 #[test]
 fn the_rest_of_the_machine_runs_beside_a_paced_program() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "spin", "60 works works works works", folder.path()));
     wait_until_paced(&running);
     // This thread is of the normal class.
@@ -41,8 +42,7 @@ fn the_rest_of_the_machine_runs_beside_a_paced_program() {
 
 #[test]
 fn two_programs_that_are_paced_at_once_both_run() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let start =
         || Running::start(pace_worker(&GOVERNOR, "spin", "3 works works lowest silent", folder.path()));
     for running in [start(), start()] {
@@ -53,16 +53,14 @@ fn two_programs_that_are_paced_at_once_both_run() {
 
 #[test]
 fn ten_thousand_threads_share_a_page_of_1024_slots() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let (status, told) = Running::start(pace_worker(&GOVERNOR, "crowd", "", folder.path())).ended();
     assert_eq!(status.code(), Some(0), "{told}");
 }
 
 #[test]
 fn a_thread_that_leaves_the_page_is_a_normal_one_again() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "leave", "", folder.path()));
     wait_until_paced(&running);
     fs::write(folder.path().join("leave"), "").expect("files can be written");
@@ -73,8 +71,7 @@ fn a_thread_that_leaves_the_page_is_a_normal_one_again() {
 
 #[test]
 fn children_do_not_stay_in_the_idle_class_that_they_inherit() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "parent", "", folder.path()));
     let mut children = Vec::new();
     wait_until("there are children", || {

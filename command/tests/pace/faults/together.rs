@@ -9,7 +9,7 @@ use procfs::process::{Process, all_processes};
 use super::{GOVERNOR, is_there};
 use crate::lab::{
     IDLE, NORMAL, Running, classes, descendants, guard_of, pace_worker, second_guard_of, send, turn,
-    wait_until, wait_until_paced, workers_of,
+    turn_in_folder, wait_until, wait_until_paced, workers_of,
 };
 
 /// Threads that never give their core away, many more than there are cores.
@@ -115,8 +115,7 @@ fn whatever_a_signal_by_name_hits_nobody_is_left_in_a_class_of_the_pacers() {
 
 #[test]
 fn pacer_and_guard_that_are_stopped_by_name_hold_nobody() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&ALWAYS, "endure", POLLERS, folder.path()));
     let workers = wait_until_paced(&running);
     let hit = By::Name.hit(&running, &workers);
@@ -156,8 +155,7 @@ fn a_pacer_ends_whose_guards_are_killed_or_stopped() {
 
 #[test]
 fn children_that_inherited_the_idle_class_are_freed_too() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "parent", "", folder.path()));
     wait_until("its children are there", || (0..6).all(|n| folder.path().join(format!("child{n}")).exists()));
     let workers = workers_of(&running);
@@ -185,8 +183,7 @@ fn set_idle(pid: i32) {
 
 #[test]
 fn no_guard_is_left_when_a_program_ends() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().expect("there can be folders");
+    let Some((_turn, folder)) = turn_in_folder() else { return };
     let running = Running::start(pace_worker(&GOVERNOR, "endure", POLLERS, folder.path()));
     wait_until_paced(&running);
     let (first, second) = (guard_of(running.pid()), second_guard_of(running.pid()));

@@ -1,6 +1,6 @@
 //! Domains that come and go while others run, with messages under way.
 
-use paceline_machine::{Ended, MachineError, Wait, run};
+use paceline_machine::{DomainSpec, Ended, MachineError, Wait, run};
 
 use crate::lab::{MS, US, domain, hog, host, pinned, ran, two_hosts, watched};
 use crate::script::{Act, Script, repeated};
@@ -11,9 +11,7 @@ const BLOCK: Act = Act::Receive(Wait::Block);
 fn a_domain_begins_when_it_comes() {
     let mut spec = host(1);
     spec.domains.push(domain("first", &[&[Act::Compute(3 * MS)]]));
-    let mut late = domain("late", &[&[Act::Compute(MS)]]);
-    late.arrives_ns = MS;
-    spec.domains.push(late);
+    spec.domains.push(DomainSpec { arrives_ns: MS, ..domain("late", &[&[Act::Compute(MS)]]) });
     let (ran, watch) = watched(spec);
     assert_eq!(watch.of(2), [(0, 3 * MS, 4 * MS)]);
     assert_eq!((ran.report.domains[1].waited_ns, ran.report.domains[1].done_ns), (2 * MS, Some(4 * MS)));
@@ -22,9 +20,7 @@ fn a_domain_begins_when_it_comes() {
 #[test]
 fn a_run_goes_on_until_the_last_domain_has_come_and_gone() {
     let mut spec = host(1);
-    let mut late = domain("late", &[&[Act::Compute(MS)]]);
-    late.arrives_ns = 50 * MS;
-    spec.domains.push(late);
+    spec.domains.push(DomainSpec { arrives_ns: 50 * MS, ..domain("late", &[&[Act::Compute(MS)]]) });
     assert_eq!(ran(spec).report.at_ns, 51 * MS);
 }
 
@@ -57,9 +53,7 @@ fn a_run_is_over_when_the_last_of_the_foreground_has_gone() {
 #[test]
 fn waiting_for_nothing_until_the_domain_goes_is_no_deadlock() {
     let mut spec = host(1);
-    let mut guest = domain("serves", &[&[BLOCK]]);
-    guest.leaves_ns = Some(4 * MS);
-    spec.domains.push(guest);
+    spec.domains.push(DomainSpec { leaves_ns: Some(4 * MS), ..domain("serves", &[&[BLOCK]]) });
     spec.domains.push(domain("works", &[&[Act::Compute(MS)]]));
     assert_eq!(ran(spec).report.at_ns, 4 * MS);
 }
@@ -67,9 +61,7 @@ fn waiting_for_nothing_until_the_domain_goes_is_no_deadlock() {
 #[test]
 fn a_deadlock_is_found_when_who_could_have_gone_has_gone() {
     let mut spec = host(1);
-    let mut guest = domain("goes", &[&[BLOCK]]);
-    guest.leaves_ns = Some(4 * MS);
-    spec.domains.push(guest);
+    spec.domains.push(DomainSpec { leaves_ns: Some(4 * MS), ..domain("goes", &[&[BLOCK]]) });
     spec.domains.push(domain("stays", &[&[BLOCK]]));
     match run(spec).map(|ran| ran.report) {
         Err(MachineError::Deadlock { at_ns, waiting }) => {
@@ -125,12 +117,8 @@ fn a_domain_goes_with_packets_in_every_place_and_nobody_is_left_stalled() {
             let acts = [Act::Send(0, 0); 4];
             spec.domains.push(domain("one", &[&acts]));
             spec.domains.push(domain("two", &[&acts]));
-            let mut other = domain("other", &[&acts]);
-            other.host = 1;
-            spec.domains.push(other);
-            let mut last = domain("last", &[&[Act::Sleep(2 * MS)]]);
-            last.arrives_ns = US;
-            spec.domains.push(last);
+            spec.domains.push(DomainSpec { host: 1, ..domain("other", &[&acts]) });
+            spec.domains.push(DomainSpec { arrives_ns: US, ..domain("last", &[&[Act::Sleep(2 * MS)]]) });
             let ran = ran(spec);
             for sender in 1..4 {
                 assert!(Script::done_ns(&ran, sender) < MS, "sender {sender}, gone at {leaves_us}");

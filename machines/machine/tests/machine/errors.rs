@@ -1,6 +1,6 @@
 //! What can be wrong with a machine, and what people read then.
 
-use paceline_machine::{LinkSpec, MachineError, MachineSpec, Wait, Waiting, run};
+use paceline_machine::{DomainSpec, LinkSpec, MachineError, MachineSpec, Wait, Waiting, run};
 use paceline_policy::Setting;
 
 use crate::lab::{MS, US, domain, hog, host, ran, two_hosts};
@@ -224,9 +224,7 @@ fn no_deadlock_while_somebody_sleeps_stalls_or_is_still_to_come() {
     spec.domains.push(domain("waits", &[&[BLOCK; 4]]));
     spec.domains
         .push(domain("sleeps", &[&[Act::Sleep(5 * MS), Act::Send(0, 0), Act::Send(0, 0), Act::Send(0, 0)]]));
-    let mut comes = domain("comes", &[&[Act::Send(0, 0)]]);
-    comes.arrives_ns = 10 * MS;
-    spec.domains.push(comes);
+    spec.domains.push(DomainSpec { arrives_ns: 10 * MS, ..domain("comes", &[&[Act::Send(0, 0)]]) });
     assert_eq!(ran(spec).report.at_ns, 10 * MS + 70 * US);
 }
 
@@ -281,9 +279,7 @@ fn absurd_spans_of_time_reach_the_horizon() {
         let mut spec = two_hosts(2);
         spec.until_ns = Some(100 * MS);
         spec.domains.push(domain("absurd", &[acts, &[Act::Compute(absurd)]]));
-        let mut other = domain("other", &[&[Act::Compute(absurd)]]);
-        other.host = 1;
-        spec.domains.push(other);
+        spec.domains.push(DomainSpec { host: 1, ..domain("other", &[&[Act::Compute(absurd)]]) });
         assert_eq!(ran(spec).report.at_ns, 100 * MS, "{acts:?}");
     }
 }

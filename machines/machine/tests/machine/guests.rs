@@ -11,9 +11,7 @@ const BLOCK: Act = Act::Receive(Wait::Block);
 fn three_processes_share_two_vcpus_by_quanta() {
     let mut spec = host(2);
     let work = [Act::Compute(1_800 * US)];
-    let mut guest = domain("guest", &[&work, &work, &work]);
-    guest.vcpus = 2;
-    spec.domains.push(guest);
+    spec.domains.push(DomainSpec { vcpus: 2, ..domain("guest", &[&work, &work, &work]) });
     let (ran, watch) = watched(spec);
     // The first and the second run; at 1 ms the third takes the place of the first, which takes that of the
     // second. At 1.8 ms the first is done and the second goes on, done at 2.6 ms; the third has its
@@ -61,9 +59,7 @@ fn a_process_that_goes_on_where_it_ran_last_is_not_switched_to() {
 fn processes_that_become_ready_together_wake_a_vcpu_each() {
     let mut spec = host(3);
     let sleeper = [Act::Sleep(100 * US), Act::Compute(MS)];
-    let mut guest = domain("guest", &[&sleeper, &sleeper, &sleeper]);
-    guest.vcpus = 3;
-    spec.domains.push(guest);
+    spec.domains.push(DomainSpec { vcpus: 3, ..domain("guest", &[&sleeper, &sleeper, &sleeper]) });
     let ran = ran(spec);
     for process in 0..3 {
         assert_eq!(Script::done_ns(&ran, process), 1_100 * US);
@@ -141,9 +137,7 @@ fn who_wakes_another_process_and_yields_lets_it_go_first() {
     let mut spec = host(1);
     let wakes = [Act::Send(1, 0), Act::Yield, Act::Compute(MS / 2)];
     spec.domains.push(domain("guest", &[&wakes, &[BLOCK, Act::Compute(MS / 2)]]));
-    let mut rival = hog(0, 0);
-    rival.arrives_ns = US;
-    spec.domains.push(rival);
+    spec.domains.push(DomainSpec { arrives_ns: US, ..hog(0, 0) });
     let ran = ran(spec);
     assert_eq!(Script::done_ns(&ran, 1), MS / 2 + 2 * US);
     assert_eq!(Script::done_ns(&ran, 0), MS + 2 * US);

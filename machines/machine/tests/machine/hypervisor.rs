@@ -1,6 +1,6 @@
 //! What the hypervisor's work costs, where VCPUs are pinned, and what is told to policies and observers.
 
-use paceline_machine::{DomainReport, Ended, Observer, Wait, run_observed};
+use paceline_machine::{DomainReport, DomainSpec, Ended, Observer, Wait, run_observed};
 use paceline_policy::Setting;
 
 use crate::lab::{MS, US, domain, hog, host, pinned, ran, two_hosts, watched};
@@ -54,9 +54,7 @@ fn a_vcpu_that_goes_on_elsewhere_pays_for_a_cold_cache() {
     spec.costs.migration_ns = 4 * US;
     spec.domains
         .push(domain("guest", &[&[Act::Compute(10 * US), Act::Sleep(10 * US), Act::Compute(10 * US)]]));
-    let mut rival = hog(0, 0);
-    rival.arrives_ns = 15 * US;
-    spec.domains.push(rival);
+    spec.domains.push(DomainSpec { arrives_ns: 15 * US, ..hog(0, 0) });
     let (ran, watch) = watched(spec);
     assert_eq!(watch.of(1), [(0, 0, 10 * US), (1, 20 * US, 34 * US)]);
     assert_eq!((ran.report.hosts[0].migrations, ran.report.hosts[0].overhead_ns), (1, 4 * US));
@@ -79,12 +77,8 @@ fn a_decision_while_the_hypervisor_is_at_work_does_not_cut_that_short() {
 fn who_comes_after_a_domain_that_went_while_it_was_switched_to_pays_only_for_itself() {
     let mut spec = host(1);
     (spec.costs.decision_ns, spec.costs.switch_ns) = (US, 4 * US);
-    let mut goes = domain("goes", &[&[Act::Compute(MS)]]);
-    goes.leaves_ns = Some(2 * US);
-    spec.domains.push(goes);
-    let mut comes = domain("comes", &[&[Act::Compute(US)]]);
-    comes.arrives_ns = 3 * US;
-    spec.domains.push(comes);
+    spec.domains.push(DomainSpec { leaves_ns: Some(2 * US), ..domain("goes", &[&[Act::Compute(MS)]]) });
+    spec.domains.push(DomainSpec { arrives_ns: 3 * US, ..domain("comes", &[&[Act::Compute(US)]]) });
     let ran = ran(spec);
     // From 0 to 2 for nothing, and from 3 to 8.
     assert_eq!(Script::of(&ran, 1).began_ns, [8 * US, 9 * US]);
@@ -139,9 +133,7 @@ fn vcpus_run_where_they_are_pinned_and_only_there() {
     let mut spec = host(4);
     (spec.hosts[0].dom0_vcpus, spec.hosts[0].dom0_pins) = (2, vec![0, 3]);
     let work = [Act::Compute(30 * MS)];
-    let mut guest = domain("guest", &[&work, &work, &work]);
-    (guest.vcpus, guest.pins) = (3, vec![2, 1]);
-    spec.domains.push(guest);
+    spec.domains.push(DomainSpec { vcpus: 3, pins: vec![2, 1], ..domain("guest", &[&work, &work, &work]) });
     spec.domains.push(pinned("talks", 0, 2, &[Act::Send(4, 0), Act::Compute(30 * MS)]));
     spec.domains.push(pinned("hears", 0, 1, &[Act::Receive(Wait::Block), Act::Compute(30 * MS)]));
     let (_, watch) = watched(spec);

@@ -1,6 +1,6 @@
 //! The path of a message, hop by hop (co-scheduling thesis, sections 3.1.4 and 4.2.1).
 
-use paceline_machine::Wait;
+use paceline_machine::{DomainSpec, Wait};
 
 use crate::lab::{US, domain, hog, host, pinned, ran, two_hosts, watched};
 use crate::script::{Act, Got, Script};
@@ -52,9 +52,7 @@ fn packets_follow_each_other_on_the_wire_and_overtake_nobody() {
     // 8 us a byte: the wire is slower than the privileged domain.
     spec.links[0].bits_per_second = 1_000_000;
     spec.domains.push(domain("from", &[&[Act::Send(1, 100), Act::Send(1, 10), Act::Send(1, 0)]]));
-    let mut to = domain("to", &[&[BLOCK, BLOCK, BLOCK]]);
-    to.host = 1;
-    spec.domains.push(to);
+    spec.domains.push(DomainSpec { host: 1, ..domain("to", &[&[BLOCK, BLOCK, BLOCK]]) });
     let ran = ran(spec);
     // On the wire from 55.2 to 855.2; the second 10 bytes until 935.2, where the third has long been waiting.
     let left = [855_200, 935_200, 935_200].map(|at_ns| at_ns + 50 * US);

@@ -1,6 +1,6 @@
 //! Ways to wait for a message, and who burns how much with them.
 
-use paceline_machine::{MachineSpec, Wait};
+use paceline_machine::{DomainSpec, MachineSpec, Wait};
 
 use crate::lab::{MS, US, domain, hog, host, pinned, ran, watched};
 use crate::script::{Act, Script};
@@ -127,9 +127,7 @@ fn op_yield_lets_others_go_first() {
     let mut spec = host(1);
     let turns = [Act::Compute(100 * US), Act::Yield, Act::Compute(100 * US)];
     spec.domains.push(domain("guest", &[&turns, &turns]));
-    let mut rival = domain("rival", &[&[Act::Compute(MS)]]);
-    rival.background = true;
-    spec.domains.push(rival);
+    spec.domains.push(DomainSpec { background: true, ..domain("rival", &[&[Act::Compute(MS)]]) });
     let (first, watch) = watched(spec);
     assert_eq!(Script::of(&first, 0).began_ns, [0, 100, 200, 300].map(|at| at * US));
     assert_eq!(Script::of(&first, 1).began_ns, [100, 200, 300, 400].map(|at| at * US));

@@ -74,6 +74,15 @@ pub const PROTOCOLS: [Protocol; 7] = [
     Protocol::Mixed,
 ];
 
+/// Those of them that never run ahead.
+pub const CONSERVATIVE: [Protocol; 5] = [
+    Protocol::Sequential,
+    Protocol::TimeStep,
+    Protocol::Window,
+    Protocol::NullMessage,
+    Protocol::NullMessageOnDemand,
+];
+
 /// Runs the ring in every way.
 fn ways(ring: Ring) -> impl Iterator<Item = (String, Simulation<Script>)> {
     PROTOCOLS.into_iter().flat_map(move |protocol| {

@@ -4,6 +4,7 @@
 use paceline_engine::{Protocol, RunError};
 use paceline_kernel::{Channels, Context, LinkError, LpId, Partition, PartitionError, Time};
 
+use crate::channels::PROTOCOLS;
 use crate::script::{Play, Script, run_of};
 
 /// Deals LPs to so many federates.
@@ -34,14 +35,6 @@ impl Play for Row {
         cx.send(LpId((cx.lp().0 + 1) % LPS), Time::secs(1), 0);
     }
 }
-
-const PROTOCOLS: [Protocol; 5] = [
-    Protocol::Sequential,
-    Protocol::Window,
-    Protocol::NullMessage,
-    Protocol::NullMessageOnDemand,
-    Protocol::Optimistic,
-];
 
 fn refused(row: Row, protocol: Protocol) -> RunError {
     let run = run_of(row).until(Time::secs(20)).threads(2).protocol(protocol);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use paceline_engine::{CheckpointFile, Checkpoints, EndedBy, Monitor, Protocol, RunError, Simulation};
 use paceline_kernel::{Context, LpId, RuleErrorKind, Time};
 
+use crate::channels::CONSERVATIVE;
 use crate::script::{Play, Script, run_of, script};
 
 /// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
@@ -57,17 +58,9 @@ fn toss(rule: Rule) -> Simulation<Script> {
     run_of(Toss { rule, lookahead: Time::secs(1) }).federates(2).threads(2).until(Time::secs(100))
 }
 
-const PROTOCOLS: [Protocol; 5] = [
-    Protocol::Sequential,
-    Protocol::TimeStep,
-    Protocol::Window,
-    Protocol::NullMessage,
-    Protocol::NullMessageOnDemand,
-];
-
 #[test]
 fn a_broken_rule_names_the_lp_both_times_and_the_event() {
-    for protocol in PROTOCOLS {
+    for protocol in CONSERVATIVE {
         for (rule, kind, at) in [
             (Rule::Past, RuleErrorKind::Past, Time::millis(10)),
             (Rule::Lookahead, RuleErrorKind::Lookahead { lookahead: Time::secs(1) }, Time::millis(9_999)),
@@ -90,7 +83,7 @@ fn a_broken_rule_names_the_lp_both_times_and_the_event() {
 
 #[test]
 fn a_panic_or_a_broken_rule_leaves_the_last_checkpoint() {
-    let cases = PROTOCOLS.iter().flat_map(|protocol| [1, 2].map(|threads| (*protocol, threads)));
+    let cases = CONSERVATIVE.iter().flat_map(|protocol| [1, 2].map(|threads| (*protocol, threads)));
     for (protocol, threads) in cases {
         for rule in [Rule::Panic, Rule::Past] {
             let folder = tempfile::tempdir().expect("a folder can be made");
@@ -137,7 +130,7 @@ fn null_messages_of_a_resumed_run_start_where_it_is() {
 #[test]
 fn settings_that_cannot_work_are_refused() {
     let none = || run_of(Toss { rule: Rule::Keep, lookahead: Time::ZERO });
-    for protocol in &PROTOCOLS[1..] {
+    for protocol in &CONSERVATIVE[1..] {
         assert_eq!(
             none().protocol(*protocol).run().err(),
             Some(RunError::NoLookahead { protocol: protocol.name() })
@@ -158,7 +151,7 @@ fn settings_that_cannot_work_are_refused() {
 
 #[test]
 fn a_run_says_why_it_ended_and_can_be_stopped() {
-    for protocol in PROTOCOLS {
+    for protocol in CONSERVATIVE {
         let report = toss(Rule::Keep).protocol(protocol).run().expect("the model keeps the rules");
         assert_eq!(
             (report.ended_by, report.end_time, report.events),

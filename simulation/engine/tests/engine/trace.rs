@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::channels::CONSERVATIVE;
 use crate::mesh::Mesh;
 use crate::script::{Play, Script, run_of};
 use paceline_engine::{Protocol, Record, RecordKind, Simulation, Speculation, TraceSink};
@@ -24,14 +25,6 @@ impl TraceSink for Kept {
         self.bunches.lock().unwrap().push(records.to_vec());
     }
 }
-
-const PROTOCOLS: [Protocol; 5] = [
-    Protocol::Sequential,
-    Protocol::TimeStep,
-    Protocol::Window,
-    Protocol::NullMessage,
-    Protocol::NullMessageOnDemand,
-];
 
 fn traced(case: u64, protocol: Protocol) -> (Vec<Record>, (u32, u32), u64) {
     let mesh = Mesh::draw(case, false);
@@ -67,7 +60,7 @@ fn by<K: Ord>(records: &[Record], key: impl Fn(&Record) -> Option<K>) -> BTreeMa
 #[test]
 fn records_are_complete_in_order_and_do_not_overlap() {
     for case in 0..150 {
-        for protocol in PROTOCOLS {
+        for protocol in CONSERVATIVE {
             let what = format!("case {case}, {protocol:?}");
             let (records, (workers, federates), events) = traced(case, protocol);
             let run = records.iter().filter(|record| record.kind == RecordKind::Run);
@@ -93,7 +86,7 @@ fn records_are_complete_in_order_and_do_not_overlap() {
 #[test]
 fn gvt_never_falls_and_no_batch_is_before_it() {
     for case in 0..150 {
-        for protocol in PROTOCOLS {
+        for protocol in CONSERVATIVE {
             let (mut records, ..) = traced(case, protocol);
             records.sort_by_key(|record| record.end_ns);
             let gvts: Vec<&Record> = records.iter().filter(|record| record.kind == RecordKind::Gvt).collect();
