@@ -36,6 +36,18 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Command, Output};
 
+/// The protocols of scenarios: the choice of the engine, the conservative ones, and those that run ahead.
+pub const PROTOCOLS: [&str; 8] = [
+    "auto",
+    "sequential",
+    "time-step",
+    "window",
+    "null-message",
+    "null-message-on-demand",
+    "optimistic",
+    "mixed",
+];
+
 pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).args(arguments).output().expect("the program starts")

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Rng;
 
-use crate::{Running, paceline, says, stderr, stdout, told};
+use crate::{PROTOCOLS, Running, paceline, says, stderr, stdout, told};
 
 const TRAFFIC: &str = r#"# A small grid, full of vehicles
 [model]
@@ -77,17 +77,8 @@ fn kill_and_resume(name: &str, text: &str) {
     while done < kills {
         let out = folder.path().join("out");
         loop {
-            let protocols = [
-                "sequential",
-                "time-step",
-                "window",
-                "null-message",
-                "null-message-on-demand",
-                "optimistic",
-                "mixed",
-            ];
             let settings = [
-                format!("run.protocol={}", protocols[rng.below(7) as usize]),
+                format!("run.protocol={}", PROTOCOLS[1 + rng.below(7) as usize]),
                 format!("run.threads={}", [1, 2, 8][rng.below(3) as usize]),
                 format!("run.federates={}", 1 + rng.below(7)),
             ];

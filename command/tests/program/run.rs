@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[cfg(unix)]
 use crate::send;
-use crate::{Running, folder_of, paceline, says, stderr, stdout, told};
+use crate::{PROTOCOLS, Running, folder_of, paceline, says, stderr, stdout, told};
 #[cfg(unix)]
 use rustix::process::Signal;
 use serde_json::Value;
@@ -20,17 +20,6 @@ messages_per_lp = 1.5
 [run]
 until = "20s"
 "#;
-
-const PROTOCOLS: [&str; 8] = [
-    "auto",
-    "sequential",
-    "time-step",
-    "window",
-    "null-message",
-    "null-message-on-demand",
-    "optimistic",
-    "mixed",
-];
 
 fn folder() -> tempfile::TempDir {
     folder_of(&[("small.toml", PHOLD)])

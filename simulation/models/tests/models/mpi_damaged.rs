@@ -20,33 +20,9 @@ const SEED: &str = "0 init\n1 init\n2 init 0\n# a remark\n0 compute 2e9\n0 send 
     0 alltoallv 9 1 2 3 9 1 2 3\n1 alltoallv 9 1 2 3 9 1 2 3\n2 alltoallv 9 1 2 3 9 1 2 3\n0 scan 5 7\n1 scan 5 7\n2 scan 5 7\n\
     0 sendRecv 8 1 8 2\n1 sendRecv 8 2 8 0\n2 sendRecv 8 0 8 1\n0 finalize\n1 finalize\n2 finalize\n";
 
-const WORDS: [&str; 25] = [
-    "0",
-    "2",
-    "3",
-    "65535",
-    "65536",
-    "4294967294",
-    "4294967295",
-    "1e308",
-    "1e-320",
-    "-1",
-    "-0",
-    "nan",
-    "inf",
-    "0.5",
-    "wait",
-    "irecv",
-    "compute",
-    "bcast",
-    "\n",
-    "#",
-    "any",
-    "-555",
-    "59",
-    "test",
-    "gatherv",
-];
+/// Words of traces, to replace others; with blanks between them.
+const WORDS: &str = "0 2 3 65535 65536 4294967294 4294967295 1e308 1e-320 -1 -0 nan inf 0.5 wait irecv compute \
+    bcast \n # any -555 59 test gatherv";
 
 const PLATFORM: &str = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/>\
     <host id=\"b\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\"/>\
@@ -55,11 +31,12 @@ const PLATFORM: &str = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\
 
 /// An intact trace with some words, lines and bytes changed.
 fn damaged(rng: &mut Rng) -> String {
+    let words: Vec<&str> = WORDS.split(' ').collect();
     let mut lines: Vec<Vec<&str>> = SEED.lines().map(|line| line.split(' ').collect()).collect();
     for _ in 0..=rng.below(3) {
         let (line, other) = (rng.below(lines.len() as u64) as usize, rng.below(lines.len() as u64) as usize);
         let word = rng.below(lines[line].len() as u64) as usize;
-        let new = WORDS[rng.below(WORDS.len() as u64) as usize];
+        let new = words[rng.below(words.len() as u64) as usize];
         match rng.below(6) {
             0 => drop(lines[line].remove(word)),
             1 => lines[line].insert(word, new),
