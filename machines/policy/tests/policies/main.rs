@@ -5,6 +5,7 @@ mod affinity;
 mod arinc653;
 mod boost;
 mod bvt;
+mod calls;
 mod caps;
 mod churn;
 mod credit;

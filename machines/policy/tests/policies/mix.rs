@@ -41,8 +41,8 @@ pub fn mixes(settings: fn() -> BoxedStrategy<Settings>) -> impl Strategy<Value =
     })
 }
 
-/// A VCPU that only computes, that computes and sleeps, or that computes and yields, each for less than `most_us`;
-/// pinned or not.
+/// A VCPU that only computes, that computes and sleeps, or that computes and yields, each for less than
+/// `most_us`; pinned or not.
 pub fn scripts(pcpus: u32, most_us: u64) -> impl Strategy<Value = (Vec<Act>, Option<u32>)> {
     let span = move || 1..most_us;
     let script = prop_oneof![

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use paceline_engine::Simulation;
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 
-/// What a test's model does. States and events are numbers. Where nothing else is said, its lookahead is a second
-/// and each LP begins with 0 and an event 0 at once; the rest is as in [`Model`].
+/// What a test's model does. States and events are numbers. Where nothing else is said, its lookahead is a
+/// second and each LP begins with 0 and an event 0 at once; the rest is as in [`Model`].
 pub trait Play: Send + Sync + 'static {
     fn lps(&self) -> u32;
     fn lookahead(&self) -> Time {
