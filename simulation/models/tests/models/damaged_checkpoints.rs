@@ -4,7 +4,6 @@
 //! `PACELINE_CASES` sets the number of damaged versions of each model (default [`CASES`]), `PACELINE_SEED`
 //! the first.
 
-use std::path::Path;
 use std::time::Duration;
 
 use paceline_engine::{
@@ -16,10 +15,11 @@ use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
 use paceline_results::{Results, RunFacts};
-use paceline_scenario::{Scenario, ScenarioError, Section};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
+
+use crate::built;
 
 /// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of
 /// their list is counted up to.
@@ -35,17 +35,6 @@ const GREATEST: [&[u8]; 2] =
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
-}
-
-/// What a scenario's `[model]` describes.
-fn built<M>(keys: &str, read: impl Fn(&mut Section) -> Result<M, ScenarioError>) -> M {
-    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let text = format!("[model]\n{keys}\n");
-    let mut scenario = Scenario::parse("damaged.toml", &text, &scenarios, &[]).expect("good TOML");
-    let mut section = scenario.section("model").expect("a table");
-    let model = read(&mut section).unwrap_or_else(|error| panic!("{}", error.one_line()));
-    section.finish().expect("all keys are read");
-    model
 }
 
 /// A file with this body, and with lengths and checksum as they must be.

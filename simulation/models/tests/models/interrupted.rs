@@ -1,8 +1,6 @@
 //! Runs of the models can be interrupted between two events: saved, restored and dealt to other federates,
 //! they end the same. PHOLD's events can be undone as well; for traffic this is tested beside its source.
 
-use std::path::Path;
-
 use paceline_kernel::{
     Digest, Federate, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings, TieBreak, Time,
     Undo, Windows, World,
@@ -10,9 +8,10 @@ use paceline_kernel::{
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::traffic::Traffic;
 use paceline_results::{Results, RunFacts};
-use paceline_scenario::Scenario;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::built;
 
 type Federates<M> = Vec<Federate<M>>;
 
@@ -81,10 +80,8 @@ fn phold(lps: u32) -> Phold {
 }
 
 fn jam() -> Traffic {
-    let text = "model = { grid = 6, rate = 120, lights = true, storage = true, block = 0.1 }";
-    let mut scenario = Scenario::parse("jam.toml", text, Path::new("."), &[]).expect("good TOML");
-    let mut section = scenario.section("model").expect("a table");
-    Traffic::from_section(&mut section, 1).unwrap_or_else(|error| panic!("{}", error.one_line()))
+    let keys = "grid = 6\nrate = 120\nlights = true\nstorage = true\nblock = 0.1";
+    built(keys, |section| Traffic::from_section(section, 1))
 }
 
 const STOPS: [(u64, u32); 5] = [(0, 1), (40, 7), (41, 2), (300, 5), (599, 4)];

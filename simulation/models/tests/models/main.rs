@@ -7,6 +7,7 @@ mod damaged_checkpoints;
 mod farm;
 mod interrupted;
 mod master_workers;
+mod modes;
 mod mpi_collectives;
 mod mpi_damaged;
 mod mpi_reader;
@@ -15,3 +16,18 @@ mod mpi_trace;
 mod phold;
 mod traffic_modes;
 mod wireless_modes;
+
+use std::path::Path;
+
+use paceline_scenario::{Scenario, ScenarioError, Section};
+
+/// What a scenario's `[model]` describes.
+pub fn built<M>(keys: &str, read: impl Fn(&mut Section) -> Result<M, ScenarioError>) -> M {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let text = format!("[model]\n{keys}\n");
+    let mut scenario = Scenario::parse("model.toml", &text, &scenarios, &[]).expect("good TOML");
+    let mut section = scenario.section("model").expect("a table");
+    let model = read(&mut section).unwrap_or_else(|error| panic!("{}", error.one_line()));
+    section.finish().expect("all keys are read");
+    model
+}

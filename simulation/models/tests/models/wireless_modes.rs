@@ -4,47 +4,17 @@
 use std::path::Path;
 
 use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::{Balance, Model, TieBreak, Time};
+use paceline_kernel::{Model, TieBreak, Time};
 use paceline_models::wireless::{Computation, Deal, Deliveries, Wireless};
 use paceline_models::wireless_csma::Csma;
-use paceline_results::{Results, RunFacts};
 use paceline_scenario::Scenario;
 use serde_json::Value;
 
-/// Digest and all results including the files.
-fn outcome<M: Model + Results>(simulation: Simulation<M>) -> (String, Vec<(&'static str, Value)>, String) {
-    let (report, model) = simulation.run_keeping_model().expect("the model keeps the rules");
-    let facts = RunFacts { events: report.events, end_time: report.end_time };
-    let summary = model.results(report.outputs, &facts).expect("no ping is lost");
-    let mut files = Vec::new();
-    for file in summary.files {
-        file.write(&mut files).expect("memory takes everything");
-    }
-    (report.digest.to_string(), summary.lines, String::from_utf8(files).expect("text"))
-}
+use crate::built;
+use crate::modes::{all_agree, outcome};
 
 fn network() -> Wireless {
     Wireless::ad_hoc(250, 12, Computation::Light)
-}
-
-fn all_agree<M: Model + Results>(model: impl Fn() -> M, until: Time) {
-    let base = |protocol, federates, threads| {
-        let simulation = Simulation::new(model()).protocol(protocol).until(until);
-        simulation.federates(federates).threads(threads)
-    };
-    let reference = outcome(base(Protocol::Sequential, 1, 1));
-    for (protocol, ..) in Protocol::ALL.into_iter().skip(1) {
-        for (federates, threads) in [(1, 1), (7, 2), (40, 3)] {
-            let found = outcome(base(protocol, federates, threads));
-            assert_eq!(found, reference, "{protocol:?}, {federates} federates, {threads} threads");
-        }
-    }
-    for (seed, protocol) in [(1, Protocol::Window), (2, Protocol::NullMessage), (3, Protocol::Optimistic)] {
-        let moving = base(protocol, 5, 2).leg_events(997).shuffle_lps(seed);
-        assert_eq!(outcome(moving), reference, "{protocol:?} with LPs that move at random");
-    }
-    let moving = base(Protocol::Window, 4, 2).balance(Balance::LoadAndCommunication);
-    assert_eq!(outcome(moving.leg_events(2000)), reference, "with LPs that move by messages");
 }
 
 #[test]
@@ -224,12 +194,8 @@ fn mistakes_are_told_with_what_is_allowed() {
 }
 
 fn lossy() -> Csma {
-    let text = "[model]\nhosts = 40\nside = 500\nrange = 125\nrequest_every = \"50ms\"\nstep = \"7ms\"\nspeed = 60\nwindow = 7\n";
-    let mut scenario = Scenario::parse("c.toml", text, Path::new(""), &[]).expect("good TOML");
-    let mut section = scenario.section("model").expect("a table");
-    let model = Csma::from_section(&mut section, 1).unwrap_or_else(|error| panic!("{}", error.one_line()));
-    section.finish().expect("all keys are read");
-    model
+    let keys = "hosts = 40\nside = 500\nrange = 125\nrequest_every = \"50ms\"\nstep = \"7ms\"\nspeed = 60\nwindow = 7";
+    built(keys, |section| Csma::from_section(section, 1))
 }
 
 #[test]
