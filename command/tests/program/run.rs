@@ -82,27 +82,6 @@ fn results_say_what_they_come_from() {
 }
 
 #[test]
-fn files_are_the_same_in_every_mode() {
-    let folder = folder();
-    let mut first = None;
-    for protocol in PROTOCOLS {
-        for federates in ["1", "3", "32"] {
-            let out = format!("{protocol}-{federates}/results");
-            let protocol = format!("run.protocol={protocol}");
-            let federates = format!("run.federates={federates}");
-            json(folder.path(), &["--set", &protocol, "--set", &federates, "--out", &out]);
-            let names: Vec<_> =
-                fs::read_dir(folder.path().join(&out)).unwrap().map(|e| e.unwrap().file_name()).collect();
-            assert_eq!(names, ["summary.json"], "nothing unfinished is left");
-            let bytes = fs::read_to_string(folder.path().join(&out).join("summary.json")).unwrap();
-            assert_eq!(first.get_or_insert_with(|| bytes.clone()), &bytes, "{protocol} {federates}");
-        }
-    }
-    let reseeded = json(folder.path(), &["--set", "run.seed=2"]);
-    assert!(!first.unwrap().contains(reseeded["digest"].as_str().unwrap()), "another seed is another run");
-}
-
-#[test]
 fn balance_keeps_the_result_and_is_one_of_three_words() {
     let folder = folder();
     let plain = json(folder.path(), &["--set", "run.federates=3"]);
