@@ -18,9 +18,7 @@ use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
 use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::Time;
-use paceline_models::phold::{Destination, Phold};
-
-const REMOTE: f64 = 0.25;
+use paceline_models::phold::Phold;
 
 /// A size of PHOLD and the simulated time that takes some tenths of a second.
 #[derive(Clone, Copy)]
@@ -37,19 +35,8 @@ const SIZES: [Size; 3] = [
 ];
 
 impl Size {
-    fn model(self) -> Phold {
-        Phold {
-            lps: self.lps,
-            messages_per_lp: f64::from(self.messages),
-            lookahead: Time::secs(1),
-            mean: Time::secs(1),
-            work_ns: 0,
-            destination: Destination::Any { remote: REMOTE },
-        }
-    }
-
     fn simulation(self, protocol: Protocol, federates: u32, threads: u32) -> Simulation<Phold> {
-        Simulation::new(self.model())
+        Simulation::new(yardstick::model(self.lps, self.messages, Time::secs(1)))
             .protocol(protocol)
             .federates(federates)
             .threads(threads)
@@ -84,7 +71,7 @@ fn speed(size: Size) {
     let Size { lps, messages, until_s } = size;
     let yardstick = Candidate {
         name: "yardstick: hand-written loop".into(),
-        run: Box::new(move || yardstick::run(lps, messages, REMOTE, until_s)),
+        run: Box::new(move || yardstick::run(lps, messages, until_s)),
     };
     let candidates = vec![
         yardstick,

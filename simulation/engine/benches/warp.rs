@@ -19,11 +19,10 @@ use comfy_table::{Table, presets};
 use common::{Candidate, Measured, interleave, rounds};
 use paceline_engine::{Protocol, Report, Simulation, Speculation};
 use paceline_kernel::{Cancellation, Saving, Time};
-use paceline_models::phold::{Destination, Phold};
+use paceline_models::phold::Phold;
 
 const LPS: u32 = 2_048;
 const MESSAGES: u32 = 16;
-const REMOTE: f64 = 0.25;
 
 /// What an optimistic run came to besides its speed.
 #[derive(Clone, Debug, Default)]
@@ -42,15 +41,7 @@ impl Notes {
 }
 
 fn simulation(lookahead: Time, until_s: u64) -> Simulation<Phold> {
-    let model = Phold {
-        lps: LPS,
-        messages_per_lp: f64::from(MESSAGES),
-        lookahead,
-        mean: Time::secs(1),
-        work_ns: 0,
-        destination: Destination::Any { remote: REMOTE },
-    };
-    Simulation::new(model).until(Time::secs(until_s))
+    Simulation::new(yardstick::model(LPS, MESSAGES, lookahead)).until(Time::secs(until_s))
 }
 
 /// A run that is measured, what it is measured with, and where its notes go.
@@ -100,7 +91,7 @@ fn table(title: &str, cases: Vec<Case>, yardstick_s: Option<u64>) -> Vec<Measure
     let mut notes: Vec<Notes> = cases.iter().map(|case| case.notes.clone()).collect();
     let mut candidates: Vec<Candidate> = cases.into_iter().map(Case::candidate).collect();
     if let Some(until_s) = yardstick_s {
-        let run = move || yardstick::run(LPS, MESSAGES, REMOTE, until_s);
+        let run = move || yardstick::run(LPS, MESSAGES, until_s);
         candidates.insert(0, Candidate { name: "yardstick: hand-written loop".into(), run: Box::new(run) });
         notes.insert(0, Notes::default());
     }

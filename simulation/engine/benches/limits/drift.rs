@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use paceline_engine::{Monitor, Protocol, Simulation};
 use paceline_kernel::Time;
 
-use crate::groups::{LPS, MESSAGES, phold};
+use crate::groups::{LPS, MESSAGES};
 use crate::results::Line;
 use crate::row::setting;
+use crate::yardstick;
 
 const PERIOD: Duration = Duration::from_millis(10);
 const PARTS: u32 = 10;
@@ -39,7 +40,7 @@ pub fn lines() -> Vec<Line> {
             }
             samples
         });
-        let run = Simulation::new(phold(LPS, MESSAGES, Time::ZERO))
+        let run = Simulation::new(yardstick::model(LPS, MESSAGES, Time::ZERO))
             .protocol(Protocol::Optimistic)
             .trials(false)
             .federates(8)

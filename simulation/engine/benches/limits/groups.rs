@@ -3,7 +3,6 @@
 
 use paceline_engine::{Protocol, Speculation};
 use paceline_kernel::{Cancellation, Saving, Time};
-use paceline_models::phold::{Destination, Phold};
 
 use crate::results::{Line, Results};
 use crate::row::{Case, Facts, Horizon, Row, Way};
@@ -11,7 +10,6 @@ use crate::{drift, hard_group, yardstick};
 
 pub const LPS: u32 = 2_048;
 pub const MESSAGES: u32 = 16;
-const REMOTE: f64 = 0.25;
 
 /// What a group measures.
 enum Work {
@@ -99,19 +97,8 @@ pub fn all() -> Vec<Group> {
     ]
 }
 
-pub fn phold(lps: u32, messages: u32, lookahead: Time) -> Phold {
-    Phold {
-        lps,
-        messages_per_lp: f64::from(messages),
-        lookahead,
-        mean: Time::secs(1),
-        work_ns: 0,
-        destination: Destination::Any { remote: REMOTE },
-    }
-}
-
 fn case<'a>(lookahead_s: f64, ways: impl IntoIterator<Item = &'a Way>) -> Case {
-    let model = phold(LPS, MESSAGES, Time::from_secs_f64(lookahead_s));
+    let model = yardstick::model(LPS, MESSAGES, Time::from_secs_f64(lookahead_s));
     let rows = ways.into_iter().map(|way| way.clone().row(&model)).collect();
     // 65,536 events.
     let first_s = 2.0 * (1.0 + lookahead_s);
@@ -136,7 +123,7 @@ fn lookaheads() -> Vec<Case> {
 /// So many hand-written loops at once, each in a thread of its own.
 fn loops(name: &str, threads: usize, lps: u32, messages: u32) -> Row {
     Row::new(name, move |until_s| {
-        let one = move || yardstick::run(lps, messages, REMOTE, until_s as u64);
+        let one = move || yardstick::run(lps, messages, until_s as u64);
         let others: Vec<_> = (1..threads).map(|_| std::thread::spawn(one)).collect();
         let first = one();
         let others = others.into_iter().map(|other| other.join().expect("the loop does not panic"));
@@ -148,7 +135,7 @@ fn sizes() -> Vec<Case> {
     // The simulated time that takes some tenths of a second.
     let sizes = [(2_048, 16, 800.0), (65_536, 16, 30.0), (1_048_576, 1, 30.0)];
     let case = |(lps, messages, until_s)| {
-        let model = phold(lps, messages, Time::secs(1));
+        let model = yardstick::model(lps, messages, Time::secs(1));
         let mut rows = vec![
             loops("hand-written loop", 1, lps, messages),
             loops("two hand-written loops, 2 threads", 2, lps, messages),

@@ -3,7 +3,23 @@
 //! One lookahead-wide bucket of simulated time after the other; within a bucket LP by LP, each LP's events in
 //! order of time. No protocol, no checks, no digest, no choice. The random numbers are those of the kernel.
 
-use paceline_kernel::Rng;
+use paceline_kernel::{Rng, Time};
+use paceline_models::phold::{Destination, Phold};
+
+/// The probability that a message goes to any LP, not to its sender.
+pub const REMOTE: f64 = 0.25;
+
+/// The model that the loop is compared with, with a mean of 1 s besides the lookahead.
+pub fn model(lps: u32, messages: u32, lookahead: Time) -> Phold {
+    Phold {
+        lps,
+        messages_per_lp: f64::from(messages),
+        lookahead,
+        mean: Time::secs(1),
+        work_ns: 0,
+        destination: Destination::Any { remote: REMOTE },
+    }
+}
 
 /// 16 bytes a message.
 #[derive(Clone, Copy)]
@@ -13,7 +29,7 @@ struct Message {
 }
 
 /// Runs PHOLD with lookahead 1 s and mean 1 s and gives back the number of events before `until_s`.
-pub fn run(lps: u32, messages: u32, remote: f64, until_s: u64) -> u64 {
+pub fn run(lps: u32, messages: u32, until_s: u64) -> u64 {
     const WIDTH: u64 = 1_000_000_000;
     let mut rngs: Vec<Rng> = (0..lps).map(|lp| Rng::new(1, u64::from(lp))).collect();
     let mut received = vec![0u64; lps as usize];
@@ -55,7 +71,7 @@ pub fn run(lps: u32, messages: u32, remote: f64, until_s: u64) -> u64 {
             due.sort_unstable();
             for &now in due.iter() {
                 received[lp as usize] += 1;
-                let to = if rng.chance(remote) { rng.below(u64::from(lps)) as u32 } else { lp };
+                let to = if rng.chance(REMOTE) { rng.below(u64::from(lps)) as u32 } else { lp };
                 let delay = WIDTH + rng.exponential(1e9).min(61e9) as u64;
                 put(&mut buckets, Message { time: now + delay, to });
             }
