@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::{paceline, says, stderr, told};
+use crate::{folder_of, paceline, says, stderr, told};
 
 const PHOLD: &str = r#"[model]
 kind = "phold"
@@ -20,8 +20,7 @@ threads = 2
 
 /// Runs a scenario that must be refused, with its folder and the words of the one message.
 fn refused(text: &str, options: &[&str], words: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("bad.toml"), text).unwrap();
+    let folder = folder_of(&[("bad.toml", text)]);
     for command in [&["run", "bad.toml", "--out", "out"][..], &["check", "bad.toml"]] {
         let arguments: Vec<&str> = command.iter().chain(options).copied().collect();
         let output = paceline(folder.path(), &arguments);
@@ -183,8 +182,7 @@ fn numbers_of_another_type_are_told_the_range_that_holds() {
 
 #[test]
 fn a_file_for_another_command_names_that_command() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("run.toml"), PHOLD).unwrap();
+    let folder = folder_of(&[("run.toml", PHOLD)]);
     fs::write(folder.path().join("machine.toml"), "[machine]\n[host]\ncores = 1\n[run]\nuntil = \"1s\"\n")
         .unwrap();
     // As a checkpoint begins: that there is no more of it does not matter to who wants a scenario.
@@ -208,8 +206,7 @@ fn a_file_for_another_command_names_that_command() {
 fn mistakes_in_files_that_a_scenario_names() {
     let text = "[model]\nkind = \"traffic\"\nnetwork = \"net.tntp\"\ntrips = \"trips.tntp\"\n[run]\nuntil = \"1h\"\n";
     refused(text, &[], &["bad.toml:3:11:", "there is no file net.tntp", "`network`"]);
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("bad.toml"), text).unwrap();
+    let folder = folder_of(&[("bad.toml", text)]);
     fs::write(folder.path().join("net.tntp"), "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> two\n").unwrap();
     fs::write(folder.path().join("trips.tntp"), "<NUMBER OF ZONES> 2\n").unwrap();
     says(&told(folder.path(), &["run", "bad.toml"], 2), &["net.tntp:2:"]);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Rng;
 
-use crate::{PROTOCOLS, Running, paceline, says, stderr, stdout, told};
+use crate::{PROTOCOLS, Running, folder_of, paceline, says, stderr, stdout, told};
 
 const TRAFFIC: &str = r#"# A small grid, full of vehicles
 [model]
@@ -64,8 +64,7 @@ fn killed_after(folder: &Path, arguments: &[String], span: Duration) -> bool {
 
 fn kill_and_resume(name: &str, text: &str) {
     let kills: u64 = std::env::var("PACELINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(name), text).unwrap();
+    let folder = folder_of(&[(name, text)]);
     let start = Instant::now();
     let whole = paceline(folder.path(), &["run", name, "--out", "whole", "--quiet"]);
     let whole_ns = start.elapsed().as_nanos() as u64;
@@ -117,8 +116,7 @@ fn killed_traffic_goes_on() {
 
 /// A folder with a checkpoint of a run that was interrupted.
 pub fn interrupted() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("phold.toml"), PHOLD).unwrap();
+    let folder = folder_of(&[("phold.toml", PHOLD)]);
     let arguments = ["run", "phold.toml", "--quiet", "--set", "run.until=300d"].map(str::to_owned);
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     let mut child = Running::start(command.current_dir(folder.path()).args(arguments).stdout(Stdio::null()));

@@ -1,8 +1,6 @@
 //! Connections that do not belong to a run, while its first process waits for others: however many they are
 //! and whatever they send, those that belong to it join, or one line says what came instead.
 #![cfg(target_os = "linux")]
-
-use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -11,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::folder_of;
 use crate::paceline;
 use crate::together::{Started, secret, until};
 
@@ -29,8 +28,7 @@ const STRANGERS: [(&str, &[u8]); 8] = [
 ];
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("phold.toml"), PHOLD).unwrap();
+    let folder = folder_of(&[("phold.toml", PHOLD)]);
     secret(folder.path(), "secret", "sixteen bytes and more\n");
     folder
 }

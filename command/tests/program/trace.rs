@@ -8,7 +8,7 @@ use paceline_report::perfetto::packet::{EventType, Trace, TracePacket, TrackDesc
 use prost::Message;
 use serde_json::Value;
 
-use crate::{PROTOCOLS, paceline, stderr, stdout};
+use crate::{PROTOCOLS, folder_of, paceline, stderr, stdout};
 
 const PHOLD: &str = r#"[model]
 kind = "phold"
@@ -198,8 +198,7 @@ fn a_trace_changes_no_result_and_is_named_in_the_summary() {
 
 #[test]
 fn a_trace_that_cannot_be_written_is_status_1_and_names_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), PHOLD).unwrap();
+    let folder = folder_of(&[("small.toml", PHOLD)]);
     let output = paceline(folder.path(), &["run", "small.toml", "--out", "out", "--trace", "no/folder"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).starts_with("error: cannot write no/folder: "), "{}", stderr(&output));
