@@ -28,6 +28,15 @@ pub(super) fn rows() -> Vec<State> {
     ];
     let nobody_comes = ["v late@3", "v late@4", "v late@14", "", "", "", "v late@6"];
     let stays = "p host off@2, deadlock";
+    let detached = [
+        "p ok@5.5, v ok@9",
+        "p ok@5.5, v ok@9",
+        "p ok@5.5, v ok@14",
+        "p ok@5.5",
+        "p ok@5.5",
+        "p late@7.5",
+        "p ok@5.5, v ok@12",
+    ];
     vec![
         pair!(
             "send, no receiver yet",
@@ -158,15 +167,7 @@ pub(super) fn rows() -> Vec<State> {
                 "ok"
             },
             receives!(4.5),
-            [
-                "p ok@5.5, v ok@9",
-                "p ok@5.5, v ok@9",
-                "p ok@5.5, v ok@14",
-                "p ok@5.5",
-                "p ok@5.5",
-                "p late@7.5",
-                "p ok@5.5, v ok@12"
-            ]
+            detached
         ),
         pair!(
             "start_receive detached, sleep",
@@ -176,15 +177,7 @@ pub(super) fn rows() -> Vec<State> {
                 "ok"
             },
             sends!(4.5),
-            [
-                "p ok@5.5, v ok@9",
-                "p ok@5.5, v ok@9",
-                "p ok@5.5, v ok@14",
-                "p ok@5.5",
-                "p ok@5.5",
-                "p late@7.5",
-                "p ok@5.5, v ok@12"
-            ]
+            detached
         ),
     ]
 }

@@ -5,6 +5,15 @@ use paceline_processes::Process;
 use super::super::{Body, State, World, secs, told};
 
 pub(super) fn rows() -> Vec<State> {
+    let late_twice = [
+        "v ok@2.5, p late@3.5, p late@5",
+        "p late@3.5, v ok@4, p late@5",
+        "p late@3.5, p late@5, v ok@14",
+        "p ok@3.5, p late@5",
+        "p late@3.5, p ok@5",
+        "p ok@3.5, p late@5",
+        "v ok@3, p late@3.5, p late@5",
+    ];
     vec![
         pair!(
             "semaphore",
@@ -18,15 +27,7 @@ pub(super) fn rows() -> Vec<State> {
                     world.note(&cx, "p", told(&permits.acquire_within(&cx, secs(0.0)).await));
                 }
             }),
-            [
-                "v ok@2.5, p late@3.5, p late@5",
-                "p late@3.5, v ok@4, p late@5",
-                "p late@3.5, p late@5, v ok@14",
-                "p ok@3.5, p late@5",
-                "p late@3.5, p ok@5",
-                "p ok@3.5, p late@5",
-                "v ok@3, p late@3.5, p late@5"
-            ]
+            late_twice
         ),
         alone!(
             "semaphore, acquire_within",
@@ -146,15 +147,7 @@ pub(super) fn rows() -> Vec<State> {
                     world.note(&cx, "p", told(&queue.get_within(&cx, secs(0.0)).await));
                 }
             }),
-            [
-                "v ok@2.5, p late@3.5, p late@5",
-                "p late@3.5, v ok@4, p late@5",
-                "p late@3.5, p late@5, v ok@14",
-                "p ok@3.5, p late@5",
-                "p late@3.5, p ok@5",
-                "p ok@3.5, p late@5",
-                "v ok@3, p late@3.5, p late@5"
-            ]
+            late_twice
         ),
     ]
 }
