@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::{Model, TieBreak, Time};
+use paceline_kernel::{TieBreak, Time};
 use paceline_models::wireless::{Computation, Deal, Deliveries, Wireless};
 use paceline_models::wireless_csma::Csma;
 use paceline_scenario::Scenario;
