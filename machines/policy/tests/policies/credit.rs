@@ -127,7 +127,7 @@ fn a_tick_of_thirty_microseconds_makes_a_slice_of_ninety() {
     let mut lab = Lab::new("credit", Settings::default().with("tick", Setting::Nanos(30 * us)), 1);
     lab.hogs(2);
     lab.run(180 * us);
-    lab.assert_ran(US, "0: 0-90, 1: 90-180");
+    lab.assert_ran(us, "0: 0-90, 1: 90-180");
 }
 
 #[test]

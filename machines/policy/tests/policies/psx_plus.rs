@@ -1,6 +1,6 @@
 //! PSX+: schedules computed by hand; its properties are in `psx_plus_promises.rs`.
 
-use crate::lab::{Act, Lab, ran};
+use crate::lab::{Act, Lab};
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, Setting, Settings, VcpuId};
 
 pub fn lab(pcpus: u32) -> Lab {

@@ -1,7 +1,7 @@
 //! RT-Xen's servers: schedules computed by hand, and their properties: never more than the budget, the
 //! highest priority first.
 
-use crate::lab::{Act, Lab, ran, within};
+use crate::lab::{Act, Lab, within};
 use crate::mix::scripts;
 use paceline_policy::{MICROSECOND as US, MILLISECOND as MS, PolicyError, Setting, Settings, VcpuId};
 use proptest::prelude::*;
