@@ -48,12 +48,12 @@ pub const PROTOCOLS: [&str; 8] = [
     "mixed",
 ];
 
-pub fn paceline(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn paceline(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
-pub fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).expect("it can be written");
@@ -121,14 +121,14 @@ impl Drop for Running {
 }
 
 #[cfg(unix)]
-pub fn send(child: &std::process::Child, signal: rustix::process::Signal) {
+pub(crate) fn send(child: &std::process::Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("it can be sent");
 }
 
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
