@@ -101,7 +101,7 @@ pub(crate) struct Balancer {
     /// When the federates went on after the last look, and their events then.
     resumed: Instant,
     resumed_at: u64,
-    /// The move to be judged at the next look. Where moves are not judged, the last one stays here.
+    /// The move to be judged at the next look.
     trial: Option<Trial>,
     /// Moves that were taken back since the last one that stayed.
     failures: u32,
@@ -189,13 +189,18 @@ impl Balancer {
         }
     }
 
+    /// Whether the look after a move takes it back if the run has not become faster.
+    fn judges_moves(&self) -> bool {
+        self.shuffle.is_none() && self.balance == Balance::Load
+    }
+
     /// A look at the federates of all processes, as they stand.
     pub(crate) fn glance(&mut self, all: &[Standing], crews: &Crews) -> Glance {
         let rate = |standing: &Standing| standing.fresh as f64 / (standing.fresh_ns.max(1) as f64 / 1e9);
         self.rate = all.iter().map(rate).sum();
         self.came_to.looks += 1;
-        // Even loads say nothing of messages: LPs are measured at every look. No move is judged here.
-        if self.shuffle.is_some() || self.balance == Balance::LoadAndCommunication {
+        // Even loads say nothing of messages: LPs are measured at every look.
+        if !self.judges_moves() {
             return Glance::Uneven;
         }
         if let Some(trial) = self.trial.take() {
@@ -311,7 +316,7 @@ impl Balancer {
         self.imbalance_before.get_or_insert(imbalance);
         self.count_anew();
         self.pause = FIRST_LOOK;
-        self.trial = Some(Trial { before, rate: self.rate });
+        self.trial = self.judges_moves().then_some(Trial { before, rate: self.rate });
         next
     }
 
@@ -336,7 +341,8 @@ impl Balancer {
     /// The federates go on after the run has stood still this long for a look.
     pub(crate) fn stood_still<M: Model>(&mut self, wall: Duration, federates: &[Federate<M>]) {
         self.came_to.wall += wall;
-        if self.trial.is_none() {
+        // A move is judged soon, whatever its look took. Tests that move at random are to move often.
+        if self.trial.is_none() && self.shuffle.is_none() {
             self.pause = self.pause.max(wall.saturating_mul(REST_BY_LOOK));
         }
         self.pause = self.pause.min(LAST_LOOK);
