@@ -1,4 +1,6 @@
-//! The command line.
+//! The command line of `paceline`: its commands, and the arguments of `machine`, `compare` and the lab. Those
+//! of `pace`, `lvt` and `network` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`,
+//! `network/arguments.rs`), those of the commands that every program has in `simulation/app/src/args.rs`.
 
 #[cfg(target_os = "linux")]
 mod pace;

@@ -1,4 +1,5 @@
-//! `paceline list`: what there is to choose from.
+//! `paceline list`: models, scenarios, names that keys of `[run]` take, policies and workloads, with a line
+//! about each. What every program lists is in `simulation/app/src/list.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The arguments of `pace`, and how they are parsed.
+//! The arguments of `paceline pace`: how a slice, a share and the choice of an MPI library are parsed.
 
 use std::ffi::OsString;
 use std::str::FromStr;

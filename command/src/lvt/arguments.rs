@@ -1,4 +1,4 @@
-//! The command line of `paceline lvt`.
+//! The arguments of `paceline lvt new`, `lvt watch` and `lvt relay`.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The arguments of `network`.
+//! The arguments of `paceline network`, and the network models that it can be asked for.
 
 use std::path::PathBuf;
 

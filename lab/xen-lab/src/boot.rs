@@ -5,6 +5,9 @@
 //!
 //! Invariant: what a boot prints depends only on this description, the hypervisor, and the guests' programs
 //! and scripts.
+//!
+//! Limits: `limit_s` of a [`Boot`] is in real time, and `emulator.rs` ends a boot that exceeds it; that of
+//! [`Step::Await`] is in the machine's time, and `dom0-functions.sh` ends the wait.
 
 /// One boot.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab.
+//! The errors of the lab: what it could not do, and whether that is a mistake of the user.
 
 use std::io;
 use std::path::{Path, PathBuf};

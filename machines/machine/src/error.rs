@@ -1,4 +1,4 @@
-//! The errors of a simulated machine.
+//! The errors of a simulated machine: why it cannot run, and why it cannot continue, as in a deadlock.
 
 use paceline_policy::PolicyError;
 use thiserror::Error;

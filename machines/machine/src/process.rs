@@ -1,4 +1,5 @@
-//! The processes of guests.
+//! The processes of guests while the machine runs: what each is in the middle of, its inbox, and whether it
+//! waits.
 //!
 //! Invariant: a process is `alive` in the count of its domain until it is done or its domain has left; `idle`
 //! processes are those that wait for a message and have none.

@@ -1,6 +1,9 @@
-//! The results of a run.
+//! The results of a machine's run: why and when it ended, and what each host and each guest has done.
 //!
 //! Invariant: everything here is a function of the spec.
+//!
+//! To add a counter, count it where the machine does the thing (switches and CPU times:
+//! `machine/dispatch.rs`), and show it in `command/src/machine/page.rs`.
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

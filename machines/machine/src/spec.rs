@@ -1,4 +1,5 @@
-//! What a machine is made of.
+//! What a machine is made of: hosts with their policies, the links between them, domains with their programs,
+//! and costs.
 //!
 //! Invariant: a spec is data and programs only; the run checks it whole before anything runs.
 

@@ -1,4 +1,5 @@
-//! `paceline check`: everything but the run.
+//! `paceline check` of a model of LPs: reads the scenario, builds the model, and says what would run. For
+//! models of processes: `processes.rs`; `--determinism`: `determinism.rs`; `--keys`: `keys.rs`.
 
 use crate::args::CheckArguments;
 use crate::failure::CommandError;

@@ -1,4 +1,4 @@
-//! `list`: what there is to choose from.
+//! `list`: the models of a program, and the names that keys of `[run]` take.
 
 use paceline_engine::Protocol;
 

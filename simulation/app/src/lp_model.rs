@@ -1,4 +1,5 @@
-//! A model of LPs of any type, and its run.
+//! A model of LPs behind one trait, whatever its type ([`AnyModel`]): its checks, its estimate of memory, and
+//! its run.
 
 use std::any::Any;
 use std::fmt::Debug;

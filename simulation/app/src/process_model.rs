@@ -1,4 +1,5 @@
-//! A model of processes of any type, on the network that its scenario names.
+//! A model of processes behind one trait, whatever its type ([`AnyProcessModel`]), and its run on the network
+//! that its scenario names.
 
 pub mod network;
 pub mod settings;

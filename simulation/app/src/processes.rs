@@ -1,5 +1,5 @@
-//! Programs of models whose parts are processes: sections `[model]`, `[run]` and `[network]`, a run, a
-//! summary.
+//! `check` and `run` of models of processes: reads `[model]`, `[run]` and `[network]`, runs the model, and
+//! gives its results to the summary.
 //!
 //! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
 

@@ -1,4 +1,5 @@
-//! The one way to standard output.
+//! Standard output: every command prints through [`print()`], so that output that cannot be written is an
+//! error of the command and no panic.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,12 @@
-//! Paceline on real cores: worker threads that run the federate furthest behind in simulated time first.
+//! The engine: runs the federates of a model on worker threads, the one furthest behind in simulated time
+//! first.
+//!
+//! - `simulation` has the settings of a run, `run` the run itself: it goes leg by leg, and ends in a
+//!   `report`.
+//! - `protocols` is what a leg of each protocol does, `workers` the threads that do it, `adapt` what changes
+//!   between legs.
+//! - `peers` are other processes of the run, `outside` federates that are run elsewhere.
+//! - `watch` shows a run while it goes on; `checkpoint` writes and reads it.
 
 #![forbid(unsafe_code)]
 

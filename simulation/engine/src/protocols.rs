@@ -1,5 +1,5 @@
-//! What a leg of each protocol does: federates in, a board worked until the run is over or pauses, federates
-//! out.
+//! What a leg of each protocol does: workers run the given federates on a board until the run is over or
+//! pauses.
 //!
 //! A board ([`scaffold`]) is the state that the workers of a protocol share. To add a protocol, write its
 //! board beside [`windowed`], and name it in `kinds.rs` and [`leg`].

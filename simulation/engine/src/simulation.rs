@@ -1,4 +1,7 @@
-//! The front door: a model, how to run it, and `run`.
+//! The builder of a run: a model, a method for each setting, and [`Simulation::run`].
+//!
+//! To add a setting, add a field and a method here, and use it in `run/build.rs` or, where it matters between
+//! legs, in `run/course.rs`.
 
 use std::fmt;
 use std::sync::Arc;

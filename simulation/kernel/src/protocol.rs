@@ -13,8 +13,8 @@
 //!
 //! All rest on one fact: an event at `t` cannot cause an event at another LP before `t` + lookahead.
 //!
-//! To add a protocol, write its state machine here, name it in `Protocol` of the engine (`kinds.rs`), drive
-//! it as `windowed.rs` does, and choose it in `leg.rs`.
+//! To add a protocol, write its state machine here, name it in `Protocol` (`simulation/engine/src/kinds.rs`),
+//! drive it as `protocols/windowed.rs` of the engine does, and choose it in `protocols/leg.rs` there.
 
 mod channels;
 mod distances;

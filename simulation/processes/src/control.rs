@@ -1,4 +1,4 @@
-//! Looking at a run from outside, and stopping it.
+//! A handle on a run of processes for other threads: how far it has come, and a way to stop it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

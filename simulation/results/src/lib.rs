@@ -4,6 +4,9 @@
 //! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under
 //! every protocol, partition and number of threads. There is one output per federate; a model joins and sorts
 //! them.
+//!
+//! A model adds lines and files to its [`Summary`] in [`Results::results`]; `simulation/app/src/summary.rs`
+//! shows the lines, `simulation/app/src/output.rs` writes the files.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,6 @@
-//! One section of a scenario: hands out keys one by one, and keeps the place of each for messages.
+//! One section of a scenario: hands out keys one by one, and keeps the place of each for messages. A key that
+//! takes one of several names is read by [`Section::choice`]; [`nearest`] finds the name that a misspelt one
+//! is close to.
 //!
 //! Invariant: [`Section::finish`] succeeds only if every key in the section was requested.
 

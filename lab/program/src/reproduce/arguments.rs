@@ -1,4 +1,4 @@
-//! The arguments of `reproduce`.
+//! The arguments of `paceline reproduce`: which experiments run, with which parameters, and where.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The arguments of `xen`.
+//! The arguments of `paceline xen build`, `xen boot` and `xen run`.
 
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Replications of models of processes.
+//! Models of processes as `replicate` runs them: [`Replicas`] for them.
 
 use paceline_kernel::Time;
 use paceline_processes::Control;

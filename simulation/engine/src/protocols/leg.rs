@@ -1,4 +1,5 @@
-//! A leg of a run: federates in, a protocol's board worked until the run is over or pauses, federates out.
+//! A leg of a run: workers run the given federates on the board of a protocol until the run is over or
+//! pauses, and the leg gives the federates back.
 //!
 //! This is the only place that knows which board belongs to which protocol. Invariant: the result is the
 //! whole run; every message is with its federate, so that another leg, with other threads or another

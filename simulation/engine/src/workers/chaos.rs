@@ -1,4 +1,4 @@
-//! Chaos for tests: workers that dawdle, give way, and - in optimistic runs - take federates in any order,
+//! Random delays for tests: workers that wait, yield, and - in optimistic runs - take federates in any order,
 //! all drawn from a seed.
 //!
 //! The interleavings that the operating system makes of this are not repeatable, but they are many and bad.

@@ -2,7 +2,8 @@
 //!
 //! A [`Board`] is what the federates and the protocol look like to a worker. It holds all shared state; a
 //! worker holds only its desk. A panic, whose ever it is, ends the run for all workers, and comes to the
-//! caller, who only waits, as an error. The threads outlive a board: they wait for the next one.
+//! caller, who only waits, as an error. The threads outlive a board: they wait for the next one. `on_all`
+//! starts and names them.
 //!
 //! ARCHITECTURE.md calls a board the scheduler of a leg, and a desk the state of a worker.
 

@@ -16,8 +16,8 @@
 //!
 //! Invariant: GVT never falls.
 //!
-//! To add a way, add a [`GvtKind`]; `optimistic/state.rs` of the engine says when a round begins, and who may
-//! work meanwhile.
+//! To add a way, add a [`GvtKind`]; `simulation/engine/src/protocols/optimistic/state.rs` says when a round
+//! begins, and who may work meanwhile.
 
 use crate::Time;
 

@@ -1,4 +1,8 @@
-//! Answers to requests, one after the other.
+//! The core's entry for requests: `request` passes each to the part of the core that it concerns. The process
+//! is answered at once, or blocked until that part resumes it.
+//!
+//! To add a request, name it in `request.rs`, handle it here, and give it a method of the handle in
+//! `process.rs` of the crate.
 
 use std::sync::Arc;
 

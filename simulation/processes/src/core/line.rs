@@ -1,4 +1,4 @@
-//! Things that wait for their times: by time, and at equal times by whose they are.
+//! A queue of things that are due later: by time, and at equal times by the process whose they are.
 //!
 //! Most come in the order in which they go, as what takes equally long does; they stand in a queue, the
 //! others in a heap beside it. Invariant: the queue is in order.

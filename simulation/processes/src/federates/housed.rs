@@ -2,7 +2,7 @@
 //!
 //! Coroutines that block stay on their thread ([`ContextKind::Coroutine`](crate::ContextKind)), and the
 //! engine's threads take federates from each other: so a federate with such processes has a thread, which its
-//! run is handed to and back in every instant. Invariant: the run is here, but while that thread works.
+//! run is handed to and back in every instant. Invariant: `run` is `None` only while that thread executes it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::mpsc::{Receiver, Sender, channel};

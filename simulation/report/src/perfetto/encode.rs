@@ -1,4 +1,4 @@
-//! Entries as bytes.
+//! Writes slices and counters of a run as bytes of Perfetto's packets.
 //!
 //! There are five packets for a slice, and a run may have a million slices while its threads wait for each to
 //! be written. So they are not made as messages of [`packet`](super::packet) first, but written field by

@@ -1,4 +1,4 @@
-//! What changes, or comes, in each interval of the run.
+//! A time series: the sum of what comes in each interval of the run, or the level at its end.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! The process that the others join: rank 0.
+//! Rank 0, the process that the others join: it admits them until all are there, gives each its rank and the
+//! charge of the run, and waits until all are connected.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

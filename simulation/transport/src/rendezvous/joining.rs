@@ -1,4 +1,5 @@
-//! The processes that join: all ranks but 0.
+//! The processes that join, all ranks but 0: each reaches the coordinator, with pauses while that does not
+//! listen yet, gets its rank, and connects to the other processes.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! The groups of processes that share memory, and how each gets at it.
+//! Which processes share memory as a group, and how each of them creates or opens it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A socket option that the standard library does not provide.
+//! The most bytes in a segment of a connection: a socket option that the standard library does not provide.
 
 #![allow(unsafe_code)] // `getsockopt` with TCP_MAXSEG, which no crate in use wraps
 

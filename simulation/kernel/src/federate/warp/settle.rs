@@ -1,4 +1,5 @@
-//! Coming back from ahead: at the end of a run, for a checkpoint, to make room.
+//! Ends running ahead: rolls back what is not final - at the end of a run, for a checkpoint, or where memory
+//! is short - and gives the plain federate back.
 
 use super::{EventError, Rollbacks, Warp};
 use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};

@@ -1,6 +1,6 @@
 //! What rollbacks came to: counts that explain how well running ahead pays.
 //!
-//! To add a counter, add it in `join` too, and show it in `summary/rollbacks.rs` of the app.
+//! To add a counter, add it in `join` too, and show it in `simulation/app/src/summary/rollbacks.rs`.
 
 use std::collections::BTreeMap;
 
