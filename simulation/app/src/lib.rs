@@ -3,7 +3,7 @@
 //!
 //! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `resume`,
 //! `join`, `ctl` and `list`; parameters come from a scenario file or `--set`, read by serde, and every
-//! mistake is told with its place.
+//! mistake is reported with its place.
 //!
 //! ```
 //! use paceline_kernel::{Context, LpId, Model, Time};

@@ -1,4 +1,5 @@
-//! A scenario, read to the last key, with its model built.
+//! A scenario of a model of LPs: its text and overrides as a checkpoint keeps them ([`Source`]), and, read to
+//! the last key, with its model built ([`Loaded`]).
 
 pub(crate) mod paths;
 

@@ -2,9 +2,8 @@
 //!
 //! Invariants: under its own name a file is complete or not there. The summary takes its name first, each of
 //! the other files when it is complete; one for which there is no room is left out, and the failure says so.
-//! A folder made for a run that then fails is removed. One run at a time writes into a folder.
-//! What is told is on standard output before the first file is begun: where the disk is full, the summary is
-//! all that is left.
+//! A folder made for a run that then fails is removed. One run at a time writes into a folder. The summary is
+//! on standard output before the first file is begun: where the disk is full, it is all that is left.
 
 mod earlier;
 

@@ -1,4 +1,4 @@
-//! Panics of a model: told once, with the place in the source and what the model was asked for.
+//! Panics of a model: reported once, with the place in the source and what the model was asked for.
 //!
 //! Rust tells the place of a panic only to its hook, and the hook prints it at once. Under Time Warp the
 //! event may yet be rolled back, and elsewhere the error that ends the run says it again. So a program's hook

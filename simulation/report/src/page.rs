@@ -1,7 +1,7 @@
 //! One HTML page that shows what all experiments found.
 //!
 //! Invariants: the page stands alone - no script, no font, no picture and no style comes from elsewhere;
-//! every text is escaped; nothing is told by colour alone. It is always made: a figure that cannot be drawn
+//! every text is escaped; nothing is shown by colour alone. It is always made: a figure that cannot be drawn
 //! says why in its place.
 
 mod parts;

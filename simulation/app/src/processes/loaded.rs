@@ -1,4 +1,4 @@
-//! A scenario of processes, read to the last key, with its model built.
+//! A scenario of a model of processes, read to the last key, with its model built.
 
 use paceline_processes::TooFewHosts;
 use paceline_scenario::ScenarioError;

@@ -1,4 +1,4 @@
-//! What came of a replication.
+//! How a replication ended: with an outcome, with a failure, or before it began.
 
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 //! whatever moment, those that it has started end too, on other hosts as well, where ssh passes the end on.
 //! They need no connection to it for that, and no time limit.
 //!
-//! One of them speaks of what all of them see: that rank 0 is gone, or says nothing. Invariant: that is told
+//! One of them prints what all of them notice, that rank 0 has ended or is silent. Invariant: it is printed
 //! once in a run.
 
 use std::io::{BufRead, ErrorKind, Read, Write};

@@ -1,5 +1,5 @@
-//! What stands here in the place of other processes without the feature `net`: nothing. No value of these
-//! types exists, so that the compiler leaves out whatever the engine would do with one.
+//! Stands for the other processes of a run in builds without the feature `net`. No value of these types
+//! exists, so that the compiler leaves out whatever the engine would do with one.
 //!
 //! Invariant: the interface is that of `net.rs`, as far as the rest of the engine uses it.
 

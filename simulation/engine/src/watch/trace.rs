@@ -10,7 +10,7 @@
 //! Invariants: the records of one worker are in the order of time and do not overlap; nor do those of one
 //! federate, whichever workers ran it; a worker keeps at most [`BUNCH`] records.
 //!
-//! To record more, add a [`RecordKind`], and say in `mark` of the app's `trace.rs` how it is shown.
+//! To record more, add a [`RecordKind`], and say in `mark` of `simulation/app/src/trace.rs` how it is shown.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -5,7 +5,7 @@
 //! caller, who only waits, as an error. The threads outlive a board: they wait for the next one. `on_all`
 //! starts and names them.
 //!
-//! ARCHITECTURE.md calls a board the scheduler of a leg, and a desk the state of a worker.
+//! In the glossary of ARCHITECTURE.md a board is the scheduler of a leg, and a desk the state of a worker.
 
 use std::io;
 use std::marker::PhantomData;

@@ -3,9 +3,9 @@
 //!
 //! The budget lies with the domain. A VCPU that is to run takes its quota of it, or what is left
 //! (`unit_grab_budget`); it gives back what it has not used when it stops (`unit_return_budget`). One that
-//! gets nothing is parked until some is given back or the period ends (`replenish_domain_budget`). What a
-//! VCPU runs beyond its budget, since no slice is shorter than half a millisecond, its domain lacks later: so
-//! a cap is kept on average.
+//! gets nothing is parked until some is given back or the period ends (`replenish_domain_budget`). A VCPU may
+//! run beyond its budget, since no slice is shorter than half a millisecond; its domain has as much less
+//! later, so a cap is kept on average.
 //!
 //! Invariant: a parked VCPU is in the list of its domain and waits in no queue.
 

@@ -1,4 +1,5 @@
-//! What goes wrong ahead: it counts only if it is not rolled back.
+//! Broken rules and panics in events that were run ahead: they end the run only if the event is not rolled
+//! back.
 //!
 //! An LP whose event broke a rule or panicked is put back to before that event and handles nothing more. What
 //! comes for it is parked, out of the queue, so that GVT does not wait for it. If a message or an
