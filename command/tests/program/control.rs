@@ -70,8 +70,8 @@ fn summary(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The summaries of a run whose number of threads changed while it went on, and of the sequential run. Nothing where the run had
-/// ended before its threads changed.
+/// The summaries of a run whose number of threads changed while it went on, and of the sequential run.
+/// Nothing where the run had ended before its threads changed.
 fn changed(folder: &Path, protocol: &str, until: &str) -> Option<[Value; 2]> {
     let options = ["--set", protocol, "--set", until];
     let child = listening(folder, &options)?;
@@ -98,7 +98,8 @@ fn changed(folder: &Path, protocol: &str, until: &str) -> Option<[Value; 2]> {
 fn threads_change_and_the_digest_stays() {
     let folder = folder();
     for protocol in ["run.protocol=window", "run.protocol=null-message"] {
-        // How much of a run passes before a command reaches it depends on the machine: one that was missed is made longer.
+        // How much of a run passes before a command reaches it depends on the machine: one that was missed is
+        // made longer.
         let longer = ["12000s", "60000s", "300000s"].map(|until| format!("run.until={until}"));
         let runs = longer.iter().find_map(|until| changed(folder.path(), protocol, until));
         let [changed, alone] = runs.expect("the threads of a run that takes half a minute change");

@@ -219,8 +219,8 @@ impl Lab {
         joined
     }
 
-    /// Asserts which VCPU ran when: `0: 0-4, 1: 4-10` in `unit_ns` where all ran on PCPU 0, `0@1: 0-4` where VCPU
-    /// 0 ran on PCPU 1.
+    /// Asserts which VCPU ran when: `0: 0-4, 1: 4-10` in `unit_ns` where all ran on PCPU 0, `0@1: 0-4` where
+    /// VCPU 0 ran on PCPU 1.
     #[track_caller]
     pub fn assert_ran(&self, unit_ns: u64, schedule: &str) {
         let ns = |number: &str| (number.parse::<f64>().expect("a number") * unit_ns as f64).round() as u64;

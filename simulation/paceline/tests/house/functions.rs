@@ -14,7 +14,6 @@ const STILL_LONG: &[(&str, &[&str])] = &[
     ("lab/experiments/src/artis/heaps.rs", &["judge"]),
     ("lab/experiments/src/artis/queues.rs", &["judge"]),
     ("lab/experiments/src/artis/runtimes.rs", &["judge"]),
-    ("lab/experiments/src/psx/runs.rs", &["simulate"]),
     ("lab/experiments/src/psx/scaling.rs", &["judge"]),
     ("lab/experiments/src/sg/rounds.rs", &["judge_times"]),
     ("simulation/actors/src/answer.rs", &["request"]),
