@@ -169,6 +169,7 @@ impl Pacer for Governor {
         match self.way {
             // With nobody to pace it only has to notice the first one.
             _ if self.seen.is_empty() => UNPACED_PERIOD,
+            // No class changes; progress is measured over stretches that are ten times longer.
             Way::Unpaced => UNPACED_PERIOD,
             Way::Together | Way::Ordered => Duration::from_nanos(self.slice_ns),
         }
@@ -181,7 +182,8 @@ impl Pacer for Governor {
             sched::set(0, self.mode.governor_class()).map_err(error)?;
         }
         let now_ns = monotonic_ns();
-        // After a silence the guards restore all threads, so what was set may hold no more.
+        // After a silence the guards restore all threads, so what was set may hold no more. Half of it,
+        // because the last sign of life may be that much older than the last tick.
         if u128::from(now_ns - self.now_ns) >= guard::SILENCE.as_nanos() / 2 {
             self.forget_classes();
         }
@@ -194,6 +196,7 @@ impl Pacer for Governor {
         self.choose_slice();
         self.set_classes();
         if self.ticks.is_multiple_of(RARE_WORK_TICKS) {
+            // So many of the longest slices are half of the silence that the guards allow.
             self.guard.alive().map_err(lost)?;
             if let Ok(load) = LoadAverage::current() {
                 self.strays.look(load.latest_pid, &Places(&self.places));
@@ -209,6 +212,7 @@ impl Pacer for Governor {
 
     fn rest(&mut self, limit: Duration) {
         match &mut self.bell {
+            // The other ways hold no thread back that could use a core as soon as another thread waits.
             Some(bell) if self.way == Way::Ordered => {
                 bell.listen(self.planner.holds_back());
                 match bell.wait(limit) {
@@ -246,6 +250,7 @@ impl Governor {
             let owner = view.map(SlotView::owner);
             let fresh = place.owner() != owner;
             if fresh {
+                // Before the slot is claimed again: the guards then forget its earlier thread.
                 free_slot(place);
                 // The others wait for the next tick.
                 if let Some(owner) = owner.filter(|_| found < FOUND_PER_TICK) {
@@ -266,6 +271,7 @@ impl Governor {
 
     /// Reads the CPU time of the next thread; all threads have their turn, one per slice.
     fn sample(&mut self) {
+        // One per slice, because each reading is a system call.
         let next = self.seen.iter().position(|seen| seen.slot >= self.sampled).unwrap_or(0);
         let Some(seen) = self.seen.get_mut(next) else { return };
         self.sampled = seen.slot + 1;
@@ -293,12 +299,14 @@ impl Governor {
 
 impl Drop for Governor {
     fn drop(&mut self) {
+        // The guards, which are dropped after this, restore the threads that could not be set back here.
         self.places.iter_mut().for_each(free_slot);
     }
 }
 
 /// The thread that claims a slot, registered with the guard if it may be paced.
 fn claim_slot(slot: usize, owner: Owner, us: i32, guard: &Guard) -> std::io::Result<Place> {
+    // The first guard descends from us, so that a page could name it as a thread to be paced.
     let Some(thread) =
         Thread::find(owner, us).filter(|thread| thread.owner.pid != guard.process().cast_unsigned())
     else {

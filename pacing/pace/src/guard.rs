@@ -176,6 +176,7 @@ impl Guard {
         for pipe in &self.pipes {
             match rustix::io::write(pipe, message) {
                 Ok(_) => {}
+                // The other guard gets it all the same: it may know a thread that is not changed.
                 Err(Errno::AGAIN) => sent = false,
                 Err(error) => return Err(error.into()),
             }
@@ -239,6 +240,7 @@ fn serve(pipe: &OwnedFd, wards: &mut [Option<Ward>], class: SchedClass) {
                     }
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {}
+                // Without messages it cannot know whether the governor lives, so it restores the threads.
                 Err(_) => break,
             },
             Err(Errno::INTR) => {}

@@ -150,6 +150,7 @@ impl Planner {
     pub fn decide(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
+        // A single thread that does not yield would keep its core from its equals: then all get slices.
         if seen.iter().all(|seen| seen.yields) {
             self.grant_turns(seen, DUE_MAX_NS);
             self.fill_front_of_yielding(seen);
@@ -213,6 +214,7 @@ impl Planner {
         for seen in seen {
             let thread = &mut self.threads[seen.slot];
             if seen.fresh || thread.round + 1 != self.round {
+                // A new thread counts as progress, because those that wait may have waited for it.
                 *thread = History::new(seen, now_ns);
                 self.progress_ns = now_ns;
             } else if thread.note(seen, now_ns, past_ns, self.worked_ns, self.machine.slice_ns) {
@@ -236,14 +238,17 @@ impl Planner {
         self.due.clear();
         for Seen { slot, .. } in seen {
             let thread = &mut self.threads[*slot];
+            // Decisions come about once per slice: a turn ends at the one that is nearest to its end.
             let in_turn = thread.class == Class::Turn && now_ns - thread.turn_ns + slice_ns / 2 < turn_ns;
             let patience_ns = match thread.waiting {
                 true => (due_ns * WAITER_PATIENCE_FACTOR).min(DUE_MAX_NS),
                 false => due_ns,
             };
             if in_turn {
+                // Before all times: a turn that has begun is not cut short.
                 self.due.push((0, *slot));
             } else if !self.released && now_ns - thread.ran_ns >= patience_ns {
+                // In a release a turn would be lowered too, so none begins.
                 self.due.push((thread.ran_ns.max(1), *slot));
             }
             if thread.class == Class::Turn && !in_turn {
@@ -251,6 +256,7 @@ impl Planner {
             }
         }
         if self.due.len() > most {
+            // Which threads are among the first counts, not their order.
             self.due.select_nth_unstable(most - 1);
             self.due.truncate(most);
         }
@@ -277,6 +283,7 @@ impl Planner {
         let Machine { cores, slice_ns, min_share_permille, turn_ns, .. } = self.machine;
         let turn_ns = turn_ns.max(slice_ns);
         let by_share = (turn_ns * 1000).checked_div(u64::from(min_share_permille)).unwrap_or(DUE_MAX_NS);
+        // With this, the turns of all threads take one part in TURNS_ONE_IN of all cores.
         let by_cost = turn_ns * TURNS_ONE_IN * threads as u64 / cores as u64;
         by_share.max(by_cost).min(DUE_MAX_NS)
     }
@@ -299,6 +306,7 @@ impl Planner {
             return;
         }
         if self.order.len() > chosen {
+            // Only those that are chosen are sorted: there may be thousands of threads.
             self.order.select_nth_unstable(chosen - 1);
             self.order.truncate(chosen);
         }
@@ -307,6 +315,7 @@ impl Planner {
         for (place, ((group, ..), slot)) in self.order.iter().enumerate() {
             self.threads[*slot].class = match place < cores {
                 true if *group < 3 => Class::Front,
+                // A thread that waits would only take the place of a ready one when a core becomes free.
                 false if *group == 0 => Class::Reserve,
                 _ => Class::Back,
             };

@@ -181,6 +181,7 @@ fn keep_pace(
     while !over.load(Ordering::Relaxed) {
         let start = Instant::now();
         if let Err(error) = pacer.tick() {
+            // Dropping the pacer restores the normal scheduler; the command continues.
             return (Err(error), pacer.statistics());
         }
         pacer.notes().iter().for_each(|note| noted(note));

@@ -43,6 +43,7 @@ impl Crowd {
             let cpu_ns = thread.cpu_ns().ok();
             match (thread.counted_ns.replace(cpu_ns), cpu_ns) {
                 (Some(before), Some(now)) => own_ns += now.saturating_sub(before),
+                // It has ended, or was not there at the last count: its part of the period is not known.
                 _ => known = false,
             }
             count += 1;
@@ -52,6 +53,7 @@ impl Crowd {
         if known && count == self.threads && count > 0 {
             self.judge(others_ns * 1000 / past_ns);
         } else {
+            // Only counts in a row change the judgement, and this period has none.
             self.against = 0;
         }
         (self.now_ns, self.busy_ns, self.threads) = (now_ns, busy_ns, count);
@@ -74,6 +76,7 @@ impl Crowd {
 /// The CPU time that was used on this machine since it was started.
 fn busy_ns() -> Option<u64> {
     let total = KernelStats::current().ok()?.total;
+    // Not interrupts or stolen time, which no program of this machine has asked for.
     let ticks = total.user + total.nice + total.system;
     Some(ticks * (1_000_000_000 / procfs::ticks_per_second()))
 }

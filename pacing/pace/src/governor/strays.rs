@@ -52,6 +52,7 @@ impl Strays {
             } else if let Some(pid) = self.open.pop() {
                 self.tasks = Process::new(pid).and_then(|process| process.tasks()).ok();
             } else if self.again {
+                // Something has forked since the round began, perhaps in a process that was looked at before.
                 (self.again, self.open) = (false, paced.processes());
                 self.tasks = None;
             } else {
@@ -62,11 +63,13 @@ impl Strays {
 
     /// Sets a thread back if it is not paced, and adds its children to the round.
     fn look_at(&mut self, task: &Task, paced: &impl Paced) {
+        // Only the idle class is inherited: those above the normal one end at a fork.
         if matches!(sched::get(task.tid), Ok(SchedClass::Idle)) && !paced.has_thread(task.tid) {
             // An error means that it has ended meanwhile: then there is nothing to do.
             let _ = sched::set(task.tid, SchedClass::Other);
         }
         let children = task.children().unwrap_or_default().into_iter().map(u32::cast_signed);
+        // Processes with a paced thread are in the round already.
         self.open.extend(children.filter(|child| !paced.has_process(*child)));
     }
 }

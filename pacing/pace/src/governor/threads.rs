@@ -40,6 +40,7 @@ impl Thread {
     /// The thread behind a slot, if it may be paced by process `us`.
     pub fn find(owner: Owner, us: i32) -> Option<Self> {
         let (pid, tid) = (i32::try_from(owner.pid).ok()?, i32::try_from(owner.tid).ok()?);
+        // Opened before the start time is compared: it cannot belong to a later thread with the same id then.
         let schedstat = File::open(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
         let stat = Process::new(pid).ok()?.task_from_tid(tid).ok()?.stat().ok()?;
         if stat.starttime != owner.start_time || !descends(&stat, us) {
@@ -76,11 +77,13 @@ impl Thread {
         let Some(before) = self.reached.replace(now).filter(|before| (*before).max(now) <= LVT_MAX_NS) else {
             return 0;
         };
+        // An LVT falls when a federate rolls back; a sum of wrapping differences stays right.
         now.wrapping_sub(before)
     }
 
     /// Sets its class if it has another one; returns how long that took.
     pub fn put(&mut self, class: SchedClass) -> std::io::Result<Option<Duration>> {
+        // Each change is a system call, and a thread that was never changed is in its normal class.
         if self.set == Some(class) || (self.set.is_none() && !self.touched && class == self.normal) {
             return Ok(None);
         }

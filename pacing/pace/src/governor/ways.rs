@@ -28,6 +28,7 @@ impl Governor {
         if self.slice.is_some() || self.seen.is_empty() {
             return;
         }
+        // A trial changes the progress too, and threads that yield need no slices.
         let undisturbed = self.trial.as_ref().is_none_or(Trial::is_holding);
         let comparable = self.way == Way::Ordered && undisturbed && !self.seen.iter().all(|seen| seen.yields);
         let chosen = self.slices.decide(self.now_ns, self.progress, comparable);
@@ -50,9 +51,11 @@ impl Governor {
             Place::Paced(thread) => Some(thread),
             _ => None,
         });
+        // Without trials as well: the length of releases depends on it.
         let crowded = self.crowd.look(self.now_ns, threads);
         self.planner.note_crowded(crowded);
         let Some(trial) = &mut self.trial else { return };
+        // There is no progress to compare.
         if self.seen.is_empty() {
             return;
         }
@@ -82,6 +85,7 @@ impl Governor {
                 let Place::Paced(thread) = &mut self.places[*slot] else { continue };
                 match thread.put(self.mode.class(*class, thread.normal)) {
                     Ok(took_ns) => self.costs.note_class(took_ns),
+                    // It has ended, or may not be changed: it is not tried again in every slice.
                     Err(_) => self.places[*slot] = Place::Refused(thread.owner),
                 }
             }

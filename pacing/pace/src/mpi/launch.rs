@@ -71,6 +71,7 @@ pub fn prepare(command: &mut Command, choice: MpiChoice) -> MpiSession {
 
 fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> MpiSession {
     let left_out = |reason: String| MpiSession { notes: vec![reason], _kept: None };
+    // Without the shim a command is paced all the same, so what is missing is a note and no error.
     let Some(bytes) = shim() else {
         return left_out(
             "the shim for MPI programs is not part of this build; paceline cannot see which ranks wait"
@@ -106,16 +107,19 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
     }
     command.env(PRELOAD_ENV, preload).env(ROOM_ENV, room.path());
     let set = match library {
+        // Open MPI's setting says nothing about MPICH.
         MpiLibrary::Mpich => None,
         MpiLibrary::OpenMpi | MpiLibrary::Unknown => yielding::find(&words[after.saturating_sub(1)..]),
     };
     if library != MpiLibrary::Mpich && set.is_none() {
         command.env(yielding::VARIABLE, "1");
     }
+    // A value without a known meaning counts as yes: the shim reports if ranks do not yield.
     let yields = set.as_ref().and_then(Setting::yields) != Some(false);
     command.env(YIELDS_ENV, if yields { "1" } else { "0" });
     let unyielding =
         MPICH_YIELD_ENVS.into_iter().find(|name| env::var(name).is_ok_and(|polls| polls.trim() == "0"));
+    // First, since it holds for every run; the others are about this program.
     notes.insert(0, yielding_note(library, set.as_ref(), unyielding));
     MpiSession { notes, _kept: Some((file, room)) }
 }

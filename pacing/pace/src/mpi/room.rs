@@ -48,6 +48,7 @@ impl Room {
         header[8..12].copy_from_slice(&VERSION.to_ne_bytes());
         header[12..].copy_from_slice(&ROOM_CELLS.to_ne_bytes());
         file.write_all_at(&header, 0)?;
+        // The size is sealed and the content is not: processes write to their cells.
         fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into();
         Ok(Self { path, _file: file })

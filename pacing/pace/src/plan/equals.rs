@@ -16,10 +16,12 @@ impl Planner {
         self.look(now_ns, seen);
         self.released = self.is_released(seen.len());
         self.holds_back = false;
+        // A thread that yields runs soon anyway: a turn is for those that only claim to.
         self.grant_turns(seen, DUE_MAX_NS);
         for Seen { slot, .. } in seen {
             let thread = &mut self.threads[*slot];
             if thread.class != Class::Turn {
+                // The lowest class that is before the rest of the machine, so that turns are still above it.
                 thread.class = Class::Reserve;
             }
         }
@@ -28,6 +30,7 @@ impl Planner {
 
     /// Like [`Planner::decide`], with all threads as if they were not paced.
     pub fn decide_unpaced(&mut self, now_ns: u64, seen: &[Seen]) -> &[(usize, Class)] {
+        // Set before `look`: no thread holds the front in this time, and none learns or stalls.
         self.released = true;
         self.holds_back = false;
         for Seen { slot, .. } in seen {
@@ -36,6 +39,7 @@ impl Planner {
         self.look(now_ns, seen);
         self.classes.clear();
         for Seen { slot, .. } in seen {
+            // The kernel lets all of them run, so none is due for a turn when pacing goes on.
             self.threads[*slot].ran_ns = now_ns;
             self.classes.push((*slot, Class::Normal));
         }

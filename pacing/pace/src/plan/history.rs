@@ -65,12 +65,14 @@ impl History {
         let held = self.class >= Class::Front;
         self.note_cpu(seen.cpu_ns, now_ns);
         if held {
+            // The flag of the last decision, which held during the time that has passed.
             if !self.waiting {
                 self.held_ns += past_ns;
                 self.spent_ns += past_ns;
                 self.stretch_ns += past_ns;
             }
             self.unproven_ns += past_ns;
+            // In a turn it is above all other threads, so that none can hinder it.
             if past_ns > 0 && (!self.hindered || self.class == Class::Turn) {
                 self.ran_ns = now_ns;
             }
@@ -82,11 +84,14 @@ impl History {
         let progress = advanced || (self.waiting && !waiting);
         (self.lvt_ns, self.waiting) = (seen.lvt_ns, waiting);
         if progress {
+            // How long progress took is known only of a thread that had a core.
             if held && advanced {
                 self.learn(slice_ns);
             }
             (self.held_ns, self.spent_ns, self.stretch_ns, self.paused_until_ns) = (0, 0, 0, 0);
         } else if self.spent_ns >= self.limit_ns {
+            // Either it waits without saying so, or its event is long: then the doubled limit has room for
+            // it.
             self.paused_until_ns = worked_ns + self.limit_ns;
             self.limit_ns = (self.limit_ns * 2).min(LIMIT_MAX_NS);
             self.spent_ns = 0;
@@ -100,6 +105,7 @@ impl History {
         let at_once = self.stretch_ns <= 2 * slice_ns;
         let needed_ns = if at_once { self.stretch_ns } else { self.held_ns };
         self.needed_ns = Some(needed_ns);
+        // The limit falls slowly, since a long event may follow a short one.
         let kept_ns = self.limit_ns - self.limit_ns / 8;
         self.limit_ns = (2 * needed_ns).max(kept_ns).clamp(LIMIT_MIN_NS, LIMIT_MAX_NS);
     }
@@ -127,9 +133,12 @@ impl History {
         if self.lvt_ns > LVT_MAX_NS {
             (3, 0, false, self.ran_ns)
         } else if self.waiting || worked_ns < self.paused_until_ns {
+            // Those that have seen all follow by when they ran last, whatever their LVT, so that they
+            // alternate.
             let seen_all = self.ran_ns > progress_ns;
             (if seen_all { 2 } else { 1 }, if seen_all { 0 } else { self.lvt_ns }, false, self.ran_ns)
         } else {
+            // Of equals those at the front stay there, which saves system calls.
             (0, self.lvt_ns, self.class != Class::Front, self.ran_ns)
         }
     }

@@ -80,6 +80,7 @@ impl Slices {
         if comparable {
             self.advance(now_ns, progress);
         } else {
+            // A comparison that was disturbed is dropped, and begins again soon.
             self.phase = Phase::Hold { until_ns: (now_ns + FIRST_NS).max(self.held_until_ns()) };
         }
         match self.phase {
@@ -109,6 +110,8 @@ impl Slices {
             Phase::Hold { until_ns } if now_ns < *until_ns => {}
             Phase::Hold { .. } => {
                 if self.next().is_none() {
+                    // Both neighbours were no better when they were tried, but the program may have changed
+                    // since.
                     self.refuted = [false, false];
                 }
                 self.compare(now_ns, progress);

@@ -165,6 +165,7 @@ impl Trial {
     const fn usual(&self) -> Way {
         match (self.facts.yields, self.facts.crowded) {
             (false, _) => Way::Ordered,
+            // Threads that yield hand their cores over themselves, and no other program takes them.
             (true, false) => Way::Unpaced,
             (true, true) => Way::Together,
         }
@@ -174,6 +175,7 @@ impl Trial {
     const fn others(&self) -> &'static [Way] {
         match (self.facts.yields, self.way) {
             (false, Way::Unpaced) => &[Way::Ordered],
+            // As equals, threads that do not yield would keep their cores from each other.
             (false, _) => &[Way::Unpaced],
             (true, Way::Unpaced) => &[Way::Together, Way::Ordered],
             (true, Way::Together) => &[Way::Unpaced, Way::Ordered],
@@ -236,6 +238,7 @@ impl Trial {
                 tried.note(progress);
                 let (other, before) = (*other, *before);
                 if tried.is_hopeless(now_ns, self.stretch_ns, before) {
+                    // Too short to be measured: as if there had been no progress.
                     return self.judge(now_ns, other, 0, before, stretch);
                 }
                 let rate = tried.rate(now_ns, self.stretch_ns)?;
@@ -261,6 +264,7 @@ impl Trial {
                 self.hold(now_ns, AFTER_CHANGE_NS);
                 return self.take(other, Some(percent));
             }
+            // Once may be chance: the same comparison follows at once.
             self.candidate = Some(other);
             self.phase = Phase::Before(other, stretch);
             return None;
@@ -268,6 +272,7 @@ impl Trial {
         self.candidate = None;
         self.next += 1;
         let others = self.others();
+        // All other ways have been tried since the last pause.
         if self.next.is_multiple_of(others.len()) {
             self.hold(now_ns, (self.interval_ns * INTERVAL_FACTOR).min(INTERVAL_MAX_NS));
         } else {

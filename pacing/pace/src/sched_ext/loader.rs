@@ -47,6 +47,7 @@ impl Loader {
         page.update(&0u32.to_ne_bytes(), &header, MapFlags::ANY)
             .map_err(|error| reason("given a page", &error))?;
         page.pin(pin.path()).map_err(|error| reason("given a place in /sys/fs/bpf", &error))?;
+        // Last: if an earlier step fails, the scheduling of the machine has not changed.
         policy.attach().map_err(|error| reason("attached", &error))?;
         let started = Instant::now();
         Ok(Self {

@@ -60,12 +60,14 @@ impl Starvation {
             if now < until {
                 return Action::Keep;
             }
+            // Time in the pause says nothing about the policy.
             (self.paused_until, self.hungry, self.resumed) = (None, None, now);
             return Action::Resume;
         }
         if stranded >= STARVED {
             return self.pause(now);
         }
+        // Tasks that want no CPU are not starved, however little they get.
         if !waiting {
             self.hungry = None;
             return Action::Keep;
@@ -77,6 +79,7 @@ impl Starvation {
         }
         if ran.saturating_sub(had) >= span / SHARE {
             self.hungry = Some((now, ran));
+            // They get their share for several periods now: the next starvation is a new one.
             if now.saturating_sub(self.resumed) > 4 * STARVED {
                 self.next_pause = PAUSE_LEAST;
             }
