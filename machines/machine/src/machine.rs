@@ -91,6 +91,7 @@ impl Machine<'_> {
             self.now_ns = at_ns;
             self.handle(event);
             self.decide();
+            // Errors arise deep within an event, and are kept until it has been handled.
             if let Some(fault) = self.fault.take() {
                 return Err(fault);
             }
@@ -185,6 +186,7 @@ impl Machine<'_> {
                 self.stop(vcpu);
                 self.book_stretch(pcpu);
                 let host = self.pcpus[pcpu].host;
+                // The hypervisor's work was booked whole when it began.
                 self.hosts[host].report.overhead_ns -= self.overhead_left(pcpu);
             }
         }

@@ -136,6 +136,7 @@ fn reached<M: Model>(model: &M, partition: &Partition) -> Vec<bool> {
     for lp in (0..partition.lps()).map(LpId) {
         let from = partition.place(lp).0;
         match model.channels(lp) {
+            // It reaches every other federate; for its own one the channels exclude nothing.
             Channels::All => return vec![partition.federates() > 1; reached.len()],
             Channels::Only(others) => {
                 let to = others.iter().map(|(other, _)| partition.place(*other).0);
@@ -196,6 +197,7 @@ impl<M: Model + 'static> Program for FederateProgram<M> {
             self.desk.start(guest);
         }
         loop {
+            // What earlier work queued goes first, in the order of that work.
             if let Some(op) = self.desk.next_op(guest) {
                 return op;
             }

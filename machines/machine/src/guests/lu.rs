@@ -190,6 +190,7 @@ impl Lu {
             }
             steps.push_back(self.compute(self.planes(), RHS_DIRECTION));
         }
+        // The third direction needs no neighbour, since each process has all planes.
         steps.push_back(self.compute(self.planes(), RHS_DIRECTION));
     }
 
@@ -206,6 +207,7 @@ impl Lu {
         self.sweep(steps, high, low);
         steps.push_back(self.compute(self.planes(), UPDATE));
         if with_norms {
+            // The norm of the corrections; that of the residuals follows the right-hand side (`ssor.f`).
             self.norm(steps);
         }
         self.rhs(steps);

@@ -211,9 +211,12 @@ impl Program for Rank {
     fn next(&mut self, guest: &mut Guest<'_>) -> Op {
         self.tally.started_ns.get_or_insert(guest.now_ns());
         loop {
+            // A message that has begun to leave is finished first: a later one must not be complete before
+            // it.
             if let Some(op) = self.piece() {
                 return op;
             }
+            // A kernel acknowledges what the process has taken, before the process does anything else.
             if let Some(to) = self.due.pop_front() {
                 return Op::Send(Outgoing {
                     to,
@@ -248,6 +251,8 @@ impl Program for Rank {
                         self.arrived(message);
                     }
                     let Some(message) = self.matched(from, tag) else {
+                        // Tried again when a message has come; acknowledgements that are due leave before it
+                        // waits.
                         self.steps.push_front(step);
                         if self.due.is_empty() {
                             return Op::Receive(self.mpi.wait);

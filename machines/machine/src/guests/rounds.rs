@@ -204,6 +204,7 @@ impl Script for Rounds {
         }
         // Rank 0 sends zeros, rank 1 sends ones.
         let value = message.from;
+        // No more zeros than ones so far: the zero of this one's round has not come.
         self.outcome.overtaken += u32::from(value == 1 && self.received[0] <= self.received[1]);
         self.received[value as usize] += 1;
         match self.pair.take() {

@@ -270,6 +270,7 @@ impl<'a> Machine<'a> {
         for vcpu in vcpus.iter() {
             self.vcpus[vcpu].place = Place::Asleep;
         }
+        // Each process needs one VCPU at most: more would find nothing to do.
         for vcpu in vcpus.iter().take(processes.count() as usize) {
             self.notify(vcpu);
             // One after the other: the next VCPU that wakes must not be given a PCPU that is taken.
@@ -280,6 +281,7 @@ impl<'a> Machine<'a> {
     /// A domain goes, done or not: its processes are no more, and messages to it are dropped.
     pub fn dismiss_domain(&mut self, guest: GuestId) {
         let guest_state = &mut self.guests[guest];
+        // First: a domain that leaves is not done, and packets for it are dropped from now on.
         guest_state.here = false;
         if !guest_state.background {
             self.progress.move_domain();
@@ -292,6 +294,7 @@ impl<'a> Machine<'a> {
             self.withdraw(guest, vcpu);
         }
         self.empty_rings(guest);
+        // Last: until here the policy is called for the VCPUs of the domain.
         let dom = self.dom_of(guest);
         self.hosts[host].policy.remove(self.now_ns, dom, &mut self.decisions.orders);
         self.fulfil_orders(host);

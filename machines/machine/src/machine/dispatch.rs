@@ -68,6 +68,7 @@ impl Machine<'_> {
             }
             None => self.calendar.cancel(pcpu_state.slice),
         }
+        // The speed of a sibling depends only on whether this PCPU is used.
         if before.is_some() != after.is_some() {
             self.sibling_changes(pcpu);
         }
@@ -94,6 +95,7 @@ impl Machine<'_> {
     /// A VCPU has left its PCPU to another.
     fn take_off(&mut self, vcpu: VcpuId) {
         let vcpu_state = &mut self.vcpus[vcpu];
+        // A VCPU that has blocked is asleep already.
         if let Place::On(_) = vcpu_state.place {
             vcpu_state.place = Place::Waits(self.now_ns);
             if let Some(guest) = self.guest_of(vcpu) {
@@ -148,6 +150,7 @@ impl Machine<'_> {
     /// The sibling of `pcpu` has the core for itself from now on, or does not any more.
     fn sibling_changes(&mut self, pcpu: PcpuId) {
         let Some(sibling) = self.sibling(pcpu) else { return };
+        // Without a segment the sibling is still switching, and takes the new speed when it begins one.
         if let Some(vcpu) = self.pcpus[sibling].running
             && self.vcpus[vcpu].segment.is_some()
         {

@@ -41,6 +41,7 @@ impl Machine<'_> {
             if vcpu == self.guests[guest].vcpus.first() && self.take_interrupt(vcpu, guest) {
                 continue;
             }
+            // All packets are taken up: the next one costs an event again.
             self.vcpus[vcpu].kernel.attends = false;
             let Some(process) = self.vcpus[vcpu].current else {
                 if !self.take_ready(vcpu, guest) {

@@ -66,6 +66,7 @@ impl Machine<'_> {
             self.fault = Some(MachineError::NoLink { from: name(guest), to: name(to) });
             return Ok(());
         }
+        // Messages within a guest do not go through the ring.
         if to != guest && self.guests[guest].transmit.packets.len() >= self.costs.ring_slots as usize {
             self.guests[guest].transmit.stalled.push_back(from);
             return Err(outgoing);
@@ -230,6 +231,7 @@ impl Machine<'_> {
     /// A packet of a guest has left.
     fn respond(&mut self, guest: GuestId) {
         let guest_state = &mut self.guests[guest];
+        // One event stands for all packets that leave before the guest looks.
         if self.costs.response_ns > 0
             && guest_state.here
             && !std::mem::replace(&mut guest_state.transmit.responded, true)
@@ -293,10 +295,12 @@ impl Machine<'_> {
     pub fn empty_rings(&mut self, guest: GuestId) {
         let guest_state = &mut self.guests[guest];
         let slots = std::mem::take(&mut guest_state.receive.packets);
+        // Its processes are no more, so none of them takes a place that becomes free.
         guest_state.transmit.stalled.clear();
         for slot in slots {
             self.drop_packet(slot);
         }
+        // What the back-end could not put into the ring is carried and dropped now.
         while self.resume(guest) {}
     }
 

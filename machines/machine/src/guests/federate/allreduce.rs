@@ -148,6 +148,7 @@ impl AllReduce {
                 Some(value)
             }
         };
+        // A part of the next pass completes nothing, and must not hide a result that was not taken yet.
         self.whole = self.whole.or(whole);
     }
 
@@ -190,6 +191,7 @@ impl Tree {
         let value = std::mem::replace(&mut self.sum, Value::NONE);
         match self.parent {
             Some(parent) => {
+                // Without a parity: a child begins the next pass only after the whole that comes from here.
                 out.push((parent, Note::Part { odd: false, stage: 0, value }));
                 None
             }
@@ -213,9 +215,11 @@ impl Butterfly {
         if self.me >= self.power {
             self.stage = Some(0);
             out.push((self.me - self.power, Note::Part { odd: self.odd, stage: 0, value }));
+            // Its only part in this pass is sent: the next one has the other parity.
             self.odd = !self.odd;
             return None;
         }
+        // The part of the federate beyond the power of two is waited for first: the exchanges include it.
         match self.extra {
             Some(_) => self.stage = Some(0),
             None => self.enter(1, out),

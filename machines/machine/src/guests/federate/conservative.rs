@@ -36,6 +36,7 @@ impl<M: Model + 'static> Conservative<M> {
     /// Makes one step: a part in a reduction, a batch, or waiting.
     pub fn turn(&mut self, desk: &mut Desk<M>, guest: &mut Guest<'_>) {
         desk.sweep(guest);
+        // Before the result: what the pass counts as received is in the federate when the bound rises.
         if !desk.arrived.events.is_empty() {
             self.federate.receive(desk.arrived.events.drain(..));
             self.idle = false;
@@ -50,11 +51,13 @@ impl<M: Model + 'static> Conservative<M> {
                 }
                 desk.tally.series.note(guest.now_ns(), self.federate.events());
                 let bound = lbts.saturating_add(desk.lookahead).min(desk.settings.until);
+                // It never falls: a federate that no other one reaches begins with the horizon as its bound.
                 (self.bound, self.since, self.idle) = (self.bound.max(bound), 0, false);
             }
         }
         // What arrives may be for the bound or later; so this is the earliest event that can be committed.
         desk.report(guest, self.federate.lvt().min(self.bound));
+        // Seldom while it has work, because each pass costs messages; at once when nothing safe is left.
         let due = self.idle || self.since >= u64::from(desk.settings.gvt_period);
         if due && (self.again || !desk.has_joined()) {
             let (floor, failed) = (self.federate.lvt(), self.federate.trouble().is_some());

@@ -105,6 +105,7 @@ impl<M: Model + 'static> Desk<M> {
                 }
             }
         }
+        // A note that came may have completed what this federate passes on.
         self.post_notes();
     }
 
@@ -166,6 +167,7 @@ impl<M: Model + 'static> Desk<M> {
     /// trusts that nothing arrives before the round's time plus lookahead: so it counts as much earlier.
     pub fn contribute(&mut self, floor: Time, failed: bool) {
         let sent = match self.transit.least() {
+            // Nothing was sent in this colour.
             Time::MAX => Time::MAX,
             least => least.saturating_sub(self.lookahead),
         };
@@ -220,6 +222,7 @@ impl<M: Model + 'static> Desk<M> {
     /// Waits for a message, unless there is something to be done first.
     pub fn wait(&mut self, guest: &mut Guest<'_>) {
         self.pay();
+        // What is queued must leave before it waits, or others would wait for that. Mail is taken in first.
         if !self.ops.is_empty() || guest.has_mail() {
             return;
         }

@@ -29,6 +29,7 @@ enum Item<E> {
 pub(super) fn pack<E>(mail: &mut Mail<E>, colour: u32, most: u32, mut send: impl FnMut(Letter<E>, u32)) {
     let mut group = Mail::default();
     in_order(mail, |item| {
+        // A single item needs no list.
         if most == 1 {
             let letter = match item {
                 Item::Event(event) => Letter::Event(colour, event),

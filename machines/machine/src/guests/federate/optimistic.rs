@@ -96,6 +96,7 @@ impl<M: Model + 'static> Optimistic<M> {
             self.report(desk, guest);
             return self.batch(desk);
         }
+        // A result that is there already is looked at in the next step, without waiting.
         if desk.has_joined() && !desk.has_result() {
             desk.wait(guest);
         }
@@ -115,6 +116,7 @@ impl<M: Model + 'static> Optimistic<M> {
         self.idle = false;
         let until = desk.settings.until;
         if gvt >= until {
+            // What ran beyond the horizon is undone now: the last round waits for the anti-messages too.
             self.closing = true;
             let Desk { model, partition, outbox, .. } = desk;
             self.trouble = self.trouble.take().or(self.warp.retreat(model, partition, until, outbox).err());
@@ -130,6 +132,7 @@ impl<M: Model + 'static> Optimistic<M> {
                 Reported::Processable => times.processable,
             };
             let lvt = match lvt {
+                // Without events it is as far as any message that may still come.
                 Time::MAX => self.gvt.saturating_add(desk.lookahead).min(desk.settings.until),
                 lvt => lvt,
             };

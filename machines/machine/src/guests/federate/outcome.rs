@@ -63,6 +63,7 @@ pub fn collect<M: Model + 'static>(
         let program = program.downcast::<FederateProgram<M>>();
         federates.push(program.map_err(|_| OutcomeError::Foreign(number))?);
     }
+    // First, since a failure is the reason why other federates are not done.
     if let Some(trouble) = federates.iter_mut().find_map(|program| program.trouble()) {
         return Err(OutcomeError::Event(trouble));
     }
@@ -98,6 +99,7 @@ pub fn collect<M: Model + 'static>(
         outcome.events += finished.events;
         outcome.last = outcome.last.max(finished.last);
         outcome.outputs.push(finished.output);
+        // Rounds are common to all federates; packets and notes are of one federate each.
         outcome.rounds = outcome.rounds.max(desk.tally.rounds);
         outcome.repeats = outcome.repeats.max(desk.tally.repeats);
         outcome.packets += desk.tally.packets;
