@@ -150,7 +150,7 @@ fn truncate() {
     Page::open(path).expect("the page is as it was");
 }
 
-/// 10,000 threads at once, of which each claims a slot, or is told that there is none, and runs to its end.
+/// 10,000 threads at once, of which each claims a slot, or finds none free, and runs to its end.
 fn crowd() {
     let (claimed, refused, done) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let all_there = Barrier::new(10_000);

@@ -75,7 +75,7 @@ fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
         &["resume", "older", "--quiet", "--set", "run.until=20000s", "--set", "run.checkpoint=1h"],
     );
     assert!(output.status.success(), "{}", stderr(&output));
-    // A mistake in what is set is told as one.
+    // A wrong value in `--set` is reported as a mistake.
     let output = paceline(folder.path(), &["resume", "phold.checkpoint", "--set", "run.threds=2"]);
     says(&stderr(&output), &["--set run.threds=2: unknown key `threds` in [run]"]);
     assert!(!folder.path().join("out").exists(), "nothing is written");

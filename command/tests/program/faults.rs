@@ -84,7 +84,7 @@ fn digest(folder: &Path, end: &str) -> Value {
 fn assert_lost(first: &mut Started, others: &[Pid], reason: &str) {
     assert_eq!(first.status(), Some(1));
     let told = first.stderr();
-    // That one is silent is told before it is lost.
+    // The warning that a process is silent comes before the error that it is lost.
     let lines: Vec<_> = told.lines().filter(|line| !line.starts_with("warning: no sign of life")).collect();
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].starts_with("error: process ") && lines[0].ends_with(reason), "{told}");

@@ -1,4 +1,4 @@
-//! Disks that are full, and folders that cannot be written: what has been computed is told all the same.
+//! Disks that are full, and folders that cannot be written: what has been computed is printed all the same.
 //!
 //! A limit of the size of files stands for a full disk: a file can be made, and not a byte written to it.
 #![cfg(unix)]

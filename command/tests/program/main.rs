@@ -61,7 +61,7 @@ pub(crate) fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// The one line that `paceline` tells where it ends with this status.
+/// The one line that `paceline` prints to stderr when it ends with this status.
 #[track_caller]
 pub fn told(folder: &Path, arguments: &[&str], status: i32) -> String {
     let output = paceline(folder, arguments);

@@ -1,4 +1,4 @@
-//! `paceline network`: what it prints of a platform, of routes and of transfers, and how it tells mistakes.
+//! `paceline network`: what it prints of a platform, of routes and of transfers, and how it reports mistakes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

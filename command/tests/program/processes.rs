@@ -213,7 +213,7 @@ fn ends_of_ranks_and_what_stops_them_are_told() {
     fs::write(folder.path().join("p0"), "0 compute 1e9\n").unwrap();
     let results = &json(folder.path(), &["run.threads=1", "run.until=500ms"])["results"];
     assert_eq!((&results["ranks_at_their_end"], results.get("last_end_s")), (&0.into(), None));
-    // A mistake is told with what is allowed, once.
+    // A mistake is reported once, with what is allowed.
     fs::write(folder.path().join("p1"), "1 init\n1 bcast 5 0 60\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
     let told = stderr(&output);
