@@ -41,7 +41,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), CommandError> {
         return stdout::print(one(&choose(&all, arguments)?, "--parameters")?.parameters);
     }
     let (chosen, setup) = set_up(&all, arguments)?;
-    // A mistake in parameters is told before anything is written or run.
+    // A mistake in parameters is reported before anything is written or run.
     chosen.iter().try_for_each(|experiment| experiment.plan(&setup).map(drop))?;
     let names: Vec<_> = chosen.iter().map(|experiment| experiment.name).collect();
     let output = arguments.out.as_deref().map(|folder| findings::open(folder, &names)).transpose()?;

@@ -68,7 +68,7 @@ pub struct Load {
     pub look_ns: u64,
     /// The standard deviation of the work of a batch, as a part of its mean.
     pub spread: f64,
-    /// Whether threads tell the scheduler their LVT.
+    /// Whether threads report their LVT to the scheduler.
     pub told: bool,
 }
 
@@ -300,8 +300,8 @@ impl Program for Main {
 }
 
 /// The thread that moves messages between LPs through shared memory. Its LVT is that of what it last took
-/// from its main thread: if it told the ends of steps only, the scheduler's estimate in between could put it
-/// behind main threads that have a whole step to do.
+/// from its main thread: if it reported the ends of steps only, the scheduler's estimate in between could put
+/// it behind main threads that have a whole step to do.
 #[derive(Debug)]
 struct Courier {
     common: Common,

@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// Notes that all have contributed, and tells those below.
+    /// Notes that all have contributed, and passes that on to those below.
     fn conclude(&mut self) -> Vec<(u32, Letter)> {
         let letter = Letter { window: self.known, down: true, ..Letter::default() };
         self.known += 1;

@@ -1,4 +1,4 @@
-//! What is built in is sound; mistakes are told with their places; fewer points give fewer runs, and a
+//! What is built in is sound; mistakes are reported with their places; fewer points give fewer runs, and a
 //! judgement all the same.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,7 +17,7 @@ const PUBLISHED: [(Gear, [f64; 2]); 2] = [(Gear::Cons, [1.5, 4.5]), (Gear::Opt, 
 const REASON: &str = "The longer an event takes, the more of a run is CPU time of events, which neither the scheduler nor the number of domains changes much. The paper \
     says neither what a vehicle's event takes nor how dense events are: that goes with the speed limit.";
 
-/// A number that is published or told in words, and that another cost of events would change.
+/// A number that is published or stated in words, and that another cost of events would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ratio {
     /// The gain with 64 domains, times that with 32.

@@ -101,7 +101,7 @@ impl Workload {
 }
 
 impl Stage {
-    /// Runs it, and has `observer` told of its rounds.
+    /// Runs it, and calls `observer` for each of its rounds.
     pub fn run(&self, way: Way, observer: Option<Observer>) -> Found<Report> {
         match &self.platform {
             None => self.run_on(Constant::new(LATENCY_S), way, observer),
@@ -121,9 +121,8 @@ impl Stage {
         Ok(world.run()?)
     }
 
-    /// Runs it in each of these ways, taking turns, after a run that does not count; `run` runs a way, of
-    /// which it is told the place. The times stand in series by way; `steps` is how often processes went
-    /// on.
+    /// Runs it in each of these ways, taking turns, after a run that does not count; `run` runs a way, which
+    /// it gets by its index. The times stand in series by way; `steps` is how often processes went on.
     pub fn take_turns(
         &self,
         ways: &[Way],

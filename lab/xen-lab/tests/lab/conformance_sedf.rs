@@ -1,6 +1,6 @@
 //! The plug-ins `sedf`, `csde` and `csdd` decide as their policies do: who runs, for how long, who is asked,
-//! and what shares are refused, over random operations. The policies are told of every message that comes or
-//! is taken, the plug-ins only of those that come.
+//! and what shares are refused, over random operations. The policies learn of every message that comes or is
+//! taken, the plug-ins only of those that come.
 
 use crate::replay::{Plugin, decides_alike, survives};
 use paceline_policy::{Setting, Settings};

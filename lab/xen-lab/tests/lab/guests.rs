@@ -203,7 +203,7 @@ fn a_hypervisor_of_ours_is_told_what_would_stand_on_the_page() {
         "taken 1000 1".into(),
         "refused 400 1".into(),
         "backwards 1".into(),
-        // With a lookahead of 100: 1100 is not worth telling.
+        // With a lookahead of 100: 1100 is not reported.
         "taken 1101 1".into(),
         // Waits. The child says nothing.
         "taken 1101 3".into(),

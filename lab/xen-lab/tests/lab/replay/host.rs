@@ -1,4 +1,5 @@
-//! Plays Xen's core scheduler for a policy, and writes down what a plug-in is to be told and has to answer.
+//! Plays Xen's core scheduler for a policy, and records the calls that a plug-in gets, and its expected
+//! answers.
 //!
 //! Invariants: those that the policies ask of their host. Who is asked to decide does so before time passes.
 

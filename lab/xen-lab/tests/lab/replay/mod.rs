@@ -153,7 +153,7 @@ pub fn decides_alike(plugins: impl Strategy<Value = Plugin>) {
     assert_eq!(complaint.as_deref(), Some(""), "no leaks, and nothing else to complain about");
 }
 
-/// So many random sequences of what no policy can be told (`lab/xen/shim/fuzz.c`): the plug-in's invariants
+/// So many random sequences of calls that no policy can get (`lab/xen/shim/fuzz.c`): the plug-in's invariants
 /// hold, and all who are awake run in the end.
 #[track_caller]
 pub fn survives(name: &str, seeds: u64) {

@@ -1,7 +1,7 @@
 //! Messages and shares of domains: what Xen sees of event channels and what it does not, and what its user
 //! sets.
 //!
-//! Invariant: the policy always knows how many ports are pending; the plug-in is told only of those that
+//! Invariant: the policy always knows how many ports are pending; the plug-in learns only of those that
 //! become so. What a guest has on its statistics page the policy gets to know when the plug-in looks: at a
 //! decision where the guest ran.
 
