@@ -130,7 +130,7 @@ pub fn federates<M: Model + 'static>(
     Ok(federates.into_iter().map(program).collect())
 }
 
-/// By federate: whether messages of another one may come, as far as the model's channels tell.
+/// By federate: whether messages of another one may come, by the model's channels.
 fn reached<M: Model>(model: &M, partition: &Partition) -> Vec<bool> {
     let mut reached = vec![false; partition.federates() as usize];
     for lp in (0..partition.lps()).map(LpId) {

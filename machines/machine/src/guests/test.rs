@@ -280,7 +280,7 @@ mod message_rounds {
         };
         assert_eq!(counts(Pacing::Free), [1, 1, 1, 0, 0, 0]);
         assert_eq!(counts(Pacing::Closed), [1, 1, 1, 0, 1, 0]);
-        // Two steps of a barrier: everybody tells both others.
+        // Two steps of a barrier: each rank sends to both others.
         assert_eq!(counts(Pacing::Barrier), [2, 2, 2, 1, 1, 1]);
     }
 

@@ -1,4 +1,4 @@
-//! What the hypervisor's work costs, where VCPUs are pinned, and what is told to policies and observers.
+//! What the hypervisor's work costs, where VCPUs are pinned, and the calls that policies and observers get.
 
 use paceline_machine::{DomainReport, DomainSpec, Ended, Observer, Wait, run_observed};
 use paceline_policy::Setting;

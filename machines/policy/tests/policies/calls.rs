@@ -1,4 +1,4 @@
-//! What the laboratory tells a policy in the name of its VCPUs and domains.
+//! The calls that a policy gets from the laboratory in the name of its VCPUs and domains.
 
 use paceline_policy::{DomId, PcpuId, VcpuId};
 

@@ -150,7 +150,7 @@ impl Lab {
         self.domain(true, &[(script, None)], true, Settings::default()).expect("it is admitted")
     }
 
-    /// Tells the policy something of `vcpu` or a domain.
+    /// Calls the policy about `vcpu` or a domain.
     pub fn tell(&mut self, tell: impl FnOnce(&mut dyn Policy, u64, &mut Orders)) {
         tell(self.policy.as_mut(), self.now_ns, &mut self.orders);
         self.obey();
