@@ -132,8 +132,8 @@ impl Page {
         self.id
     }
 
-    /// Copies of all slots that have an owner, by index. An owner may have ended, which [`SlotView::owner`]
-    /// can tell.
+    /// Copies of all slots that have an owner, by index. An owner may have ended: compare [`SlotView::owner`]
+    /// with the system's processes.
     ///
     /// # Errors
     ///

@@ -195,8 +195,8 @@ fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
     compiled("cc", source.to_str().expect("UTF-8"), &[&other], folder.join("main"))
 }
 
-/// What such a program writes to stderr as this rank of a run of which the user was told that its ranks yield
-/// ("1"), or do not.
+/// What such a program writes to stderr as this rank of a run whose note said that its ranks yield ("1"), or
+/// do not.
 fn said(program: &Path, library: &Path, rank: &str, told: &str) -> String {
     let mut command = Command::new(program);
     command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", told);

@@ -17,8 +17,7 @@ use super::program::{find, is_static};
 use super::yielding::{self, Setting};
 use super::{ROOM_ENV, Room, shim};
 
-/// Tells the shim whether the user has been told that ranks yield, 1 or 0, so that it says so if that is
-/// wrong.
+/// Whether the note to the user says that ranks yield, 1 or 0: the shim reports if that is wrong.
 const YIELDS_ENV: &str = "PACELINE_MPI_YIELDS";
 /// MPICH's setting of how often it polls before it yields, by its names; 0: never.
 const MPICH_YIELD_ENVS: [&str; 3] =
@@ -125,7 +124,7 @@ fn load(command: &mut Command, words: &[OsString], launcher: Option<usize>) -> M
 }
 
 /// What ranks do while they wait. `set` is what the user has set for Open MPI; `unyielding` names the
-/// variable by which MPICH is told never to yield.
+/// variable that is set so that MPICH never yields.
 fn yielding_note(library: MpiLibrary, set: Option<&Setting>, unyielding: Option<&str>) -> String {
     let name = yielding::NAME;
     let if_known = if library == MpiLibrary::Unknown { " if they use Open MPI or MPICH" } else { "" };

@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(is_static(&shell), Some(false), "{}", shell.display());
         assert_eq!(find(OsStr::new("there is no such program")), None);
         assert_eq!(is_static(Path::new("/proc/version")), None, "it is text");
-        // A header that tells of no program header is that of a static program.
+        // A header without program headers is that of a static program.
         let file = tempfile::NamedTempFile::new().expect("there is a temporary folder");
         file.as_file().write_all_at(&[&ELF64[..], &[0; 58]].concat(), 0).expect("there is room");
         assert_eq!(is_static(file.path()), Some(true));

@@ -5,8 +5,8 @@
 //! the launcher's arguments; the environment; the files that the launcher's arguments or the environment
 //! name; the user's file; the system's file.
 //!
-//! Invariant: nothing is guessed. A place that cannot be read has no setting, and the shim says after
-//! `MPI_Init` if ranks do not yield although the user was told so.
+//! Invariant: nothing is guessed. A place that cannot be read has no setting, and the shim reports after
+//! `MPI_Init` if ranks do not yield although a note said so.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
