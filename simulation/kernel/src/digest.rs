@@ -100,7 +100,7 @@ impl Hasher for Mixer {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            // The length tells a short chunk from one that ends in zeros.
+            // The length distinguishes a short chunk from one that ends in zeros.
             self.write_u64(u64::from_le_bytes(word) ^ ((chunk.len() as u64) << 56));
         }
     }

@@ -256,7 +256,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             if self.batch.is_empty() {
                 // LPs of one federate also keep a lookahead among themselves: whole LPs only within it.
                 let safe = bound.min(self.lvt().saturating_add(self.apart));
-                // Without a lookahead LPs cannot be run one by one; observers are told in the total order.
+                // Without a lookahead LPs cannot be run one by one; observers are called in the total order.
                 if self.rules.lookahead == Time::ZERO || self.watch.is_some() {
                     return self.step_on(model, partition, bound, left, outbox);
                 }
@@ -289,7 +289,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.lps
     }
 
-    /// Ends the run: tells the model the final states and the events left over, and returns the results.
+    /// Ends the run: gives the model the final states and the events left over, and returns the results.
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
         self.tell_before(Time::MAX);

@@ -166,10 +166,10 @@ pub trait Model: Send + Sync + Sized {
         let _ = (lp, at, event, output);
     }
 
-    /// The same, and `state` is that of `lp` right after the event: for what cannot be told from the event
+    /// The same, and `state` is that of `lp` right after the event: for what does not follow from the event
     /// alone, such as the length of a queue over time. Called right after [`Model::commit`] for the same
-    /// event, in models that say so with [`Model::COMMITS_STATE`]; not for events of LPs that are run
-    /// outside by something else than the model.
+    /// event, in models that say so with [`Model::COMMITS_STATE`]; not for events of LPs that are run outside
+    /// by something else than the model.
     ///
     /// ```
     /// use paceline_kernel::{Context, LpId, Model, Time};

@@ -1,10 +1,10 @@
-//! Where a run comes from: what tells a run of one model, with its parameters and its seed, from all others.
-//! Checkpoints hold it, so that no run goes on as another.
+//! Where a run comes from: what distinguishes a run of one model, with its parameters and its seed, from all
+//! others. Checkpoints hold it, so that no run goes on as another.
 //!
 //! Most of it the model is not asked for: it is tried. Every LP is initialized, and the first events of the
 //! run are handled once more, in the total order and apart from any run; nothing is committed. What the
 //! model's parameters change in there changes a digest. Whatever they change later only the model itself can
-//! tell ([`Model::parameters`]).
+//! report ([`Model::parameters`]).
 //!
 //! Invariant: the same model, seed and order of ties, asked for as many events before the same time, give the
 //! same origin.
@@ -74,8 +74,8 @@ impl Origin {
         (self.seed, self.ties)
     }
 
-    /// What tells a run of `model` from this one, if it had the same seed and order of ties: nothing if it is
-    /// the same.
+    /// What distinguishes a run of `model` from this one, if it had the same seed and order of ties: nothing
+    /// if it is the same.
     ///
     /// ```
     /// use paceline_kernel::{Context, LpId, Model, Origin, TieBreak, Time};

@@ -1,6 +1,6 @@
 //! Panics of a model: reported once, with the place in the source and what the model was asked for.
 //!
-//! Rust tells the place of a panic only to its hook, and the hook prints it at once. Under Time Warp the
+//! Rust gives the place of a panic only to its hook, and the hook prints it at once. Under Time Warp the
 //! event may yet be rolled back, and elsewhere the error that ends the run says it again. So a program's hook
 //! may leave the place here ([`note_panic`]), for whoever catches the panic on the same thread ([`catch`]).
 //! On the path of an event there is only a value that is dropped if a panic passes by ([`Asking`]); that
@@ -120,8 +120,8 @@ impl Caught {
     }
 }
 
-/// For hooks of panics: notes where this one is, for who catches it. Says whether anybody will; if not, the
-/// hook has to tell it.
+/// For hooks of panics: notes where this one is, for who catches it. Returns whether anybody will; if not,
+/// the hook has to report it.
 pub fn note_panic(info: &PanicHookInfo<'_>, backtrace: Option<String>) -> bool {
     let is_caught = CATCHERS.get() > 0;
     if is_caught {

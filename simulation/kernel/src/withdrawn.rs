@@ -123,7 +123,7 @@ impl Withdrawn {
     /// The LP has come to the event of this order: takes it out, if it is in here.
     #[inline(always)]
     pub fn pass_over(&mut self, key: Key) -> Option<Cause> {
-        // LPs come to events in order: as a rule the first entry tells that this event is not in the set.
+        // LPs come to events in order: as a rule the first entry shows that this event is not in the set.
         let (first, _) = self.causes.first_key_value()?;
         if *first > key { None } else { self.causes.remove(&key) }
     }

@@ -10,8 +10,7 @@ use crate::{Event, EventId, Key, LpId, Rng, Time};
 /// ```
 /// use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
 ///
-/// /// LPs that remember the largest number they were told.
-/// struct Largest;
+/// /// LPs that remember the largest number they received. struct Largest;
 ///
 /// impl Model for Largest {
 ///     type State = u64;

@@ -2,7 +2,7 @@
 //! own them.
 //!
 //! Invariants: every lookahead is at least the model's; no federate has a channel to itself, its LPs'
-//! channels to each other are told apart from the others (`within`).
+//! channels to each other are kept apart (`within`).
 
 use std::collections::BTreeMap;
 

@@ -148,8 +148,8 @@ impl Gvt {
         self.taken += 1;
     }
 
-    /// `federate` is back with this floor; `sent` tells to whom what has been delivered, with the least time
-    /// of it. Says whether that has ended a round.
+    /// `federate` is back with this floor; `sent` has the receivers of what has been delivered, with the
+    /// least time of it. Returns whether that has ended a round.
     pub fn report(
         &mut self,
         federate: u32,

@@ -2,8 +2,8 @@
 //!
 //! An event is a 64-bit *ticket*: its time since the start of the window above its index in the block, so
 //! that sorting an LP's run compares plain integers. Where a window is too wide for the bits that the index
-//! leaves, times are cut to what fits; whatever a ticket cannot tell apart is put in place by comparing the
-//! events themselves.
+//! leaves, times are cut to what fits; events with equal tickets are put in place by comparing them
+//! themselves.
 //!
 //! Invariants: `runs` are ascending and disjoint, and together with the run in hand cover the tickets not yet
 //! given out.
@@ -131,8 +131,7 @@ impl Order {
         sort(tickets);
         let mask = self.index_mask;
         let event = |ticket: u64| &events[(ticket & mask) as usize];
-        // What the tickets cannot tell apart: a few events as a rule, but all of them where many LPs send to
-        // one at once.
+        // Events with equal tickets: a few as a rule, but all of them where many LPs send to one at once.
         for alike in tickets.chunk_by_mut(|a, b| (a ^ b) & !mask == 0) {
             if alike.len() > 1 {
                 alike.sort_unstable_by(|a, b| event(*a).cmp(event(*b)));

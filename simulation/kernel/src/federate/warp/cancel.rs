@@ -12,7 +12,7 @@ use crate::digest::same_payload;
 use crate::outbox::Receipt;
 use crate::{Event, Key, LpId};
 
-/// Kinds of events that are told apart before the exact look.
+/// Kinds of events that are distinguished before the exact look.
 const KINDS: usize = 1 << 10;
 
 #[derive(Debug)]

@@ -79,7 +79,7 @@ impl EventError {
         }
     }
 
-    /// Faults tell their place themselves.
+    /// A broken rule names its place itself.
     fn place(&self) -> String {
         match self.kind {
             EventErrorKind::Rule(_) => String::new(),

@@ -1,7 +1,7 @@
 //! Sorting the events of a bucket without moving each of them many times.
 //!
-//! What is sorted are 64-bit tickets, an event's time before the last above its index; events that tickets
-//! cannot tell apart, and few events, are compared themselves.
+//! What is sorted are 64-bit tickets, an event's time before the last above its index; events with equal
+//! tickets, and few events, are compared themselves.
 
 use crate::Event;
 

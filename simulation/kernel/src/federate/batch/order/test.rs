@@ -1,5 +1,5 @@
 //! Every event of a block is given out once, LP by LP, each LP's in the total order: crowds at one instant,
-//! sparse blocks, and windows so wide that tickets cannot tell times apart.
+//! sparse blocks, and windows so wide that different times have equal tickets.
 
 use super::*;
 use crate::{LpId, Rng};
