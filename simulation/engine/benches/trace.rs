@@ -23,7 +23,7 @@ impl TraceSink for Nowhere {
     }
 }
 
-/// Writes what a conservative run tells.
+/// Writes the records of a conservative run.
 struct ToFile(PerfettoTrace);
 
 impl TraceSink for ToFile {

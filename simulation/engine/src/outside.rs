@@ -79,7 +79,7 @@ pub trait OutsideFederate<M: Model>: Send {
 
     /// Whether it can run ahead of what is final, and take back what it has done. In a stretch under an
     /// optimistic or mixed protocol ([`OutsideLps::optimism`] gives the settings then) it is not asked to
-    /// [`advance`](Self::advance), but told of everything at once by [`run_ahead`](Self::run_ahead).
+    /// [`advance`](Self::advance), but gets everything at once by [`run_ahead`](Self::run_ahead).
     fn is_optimistic(&self) -> bool {
         false
     }

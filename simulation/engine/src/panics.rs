@@ -11,9 +11,9 @@ use paceline_kernel::{Caught, Model, Time, ask, catch, note_panic};
 
 use crate::RunError;
 
-/// Lets a panic of a model be told once, by the error that ends its run: with the file and line, the LP, the
-/// time and the event. Without this, Rust's hook prints the file and line when it happens, and the error
-/// tells the rest; under Time Warp the hook prints panics that are rolled back, too, and so do not count.
+/// Lets a panic of a model be reported once, by the error that ends its run: with the file and line, the LP,
+/// the time and the event. Without this, Rust's hook prints the file and line when it happens, and the error
+/// has the rest; under Time Warp the hook prints panics that are rolled back, too, and so do not count.
 ///
 /// For the `main` of a program: it sets the panic hook of the whole process, once. Panics elsewhere are for
 /// the hook that was there before. Where `RUST_BACKTRACE` asks for a backtrace, the error has it

@@ -2,8 +2,8 @@
 //! are one run.
 //!
 //! What all processes have to know to go on - the least time of all, whether one of them wants to pause,
-//! whether anything is left - they tell each other in *rounds*: each contributes once ([`Contribution`]), and
-//! a round is complete where all have contributed and all that was sent before has arrived.
+//! whether anything is left - they exchange in *rounds*: each contributes once ([`Contribution`]), and a
+//! round is complete where all have contributed and all that was sent before has arrived.
 //!
 //! With the feature `net` there are such processes (`net.rs`). Without it there are none, and no code for
 //! them: the types have no values (`alone.rs`), and no method of [`Simulation`](crate::Simulation) asks for

@@ -267,13 +267,13 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Tells `sink` what the workers do when, in bunches, from all workers at the same time.
+    /// Gives `sink` records of what the workers do when, in bunches, from all workers at the same time.
     pub fn trace(mut self, sink: Arc<dyn TraceSink>) -> Self {
         self.tracing = Tracing::to(sink);
         self
     }
 
-    /// Tells `observer` what happens while it happens.
+    /// Calls `observer` for what happens while it happens.
     pub fn observe(mut self, observer: Arc<dyn Observer<M>>) -> Self
     where
         M: 'static,

@@ -53,7 +53,7 @@ pub struct Way {
     busy: bool,
     /// Its name in place of protocol, federates and threads.
     name: Option<String>,
-    /// What tells it from the same without.
+    /// What distinguishes it from the same run without.
     more: &'static str,
 }
 

@@ -66,7 +66,7 @@ pub enum Permit {
 /// Where an outside federate that runs ahead stands, see [`super::Door::stands`].
 #[derive(Debug)]
 pub struct Standing<E> {
-    /// The number of the latest hand-over that it has taken in. All that it tells here takes that into
+    /// The number of the latest hand-over that it has taken in. All that it reports here takes that into
     /// account.
     pub taken_in: u64,
     /// It will run nothing before this any more, and cancel nothing whose cause is before this, unless
@@ -105,7 +105,7 @@ impl<E> Default for Said<E> {
 }
 
 impl<E> Said<E> {
-    /// Adds what it says now. Says whether nothing else was here, so that a worker must be told.
+    /// Adds what it says now. Returns whether nothing else was here, so that a worker must be woken.
     pub(super) fn add(&self, standing: Standing<E>) -> bool {
         let mut said = lock(&self.0);
         match &mut *said {
@@ -136,7 +136,7 @@ pub(super) struct Ahead<M: Model> {
     handed: u64,
     /// Its floor, as it has said it last.
     floor: Time,
-    /// GVT, as it was told last.
+    /// GVT, as it was sent last.
     known_gvt: Time,
     /// The horizon of its permit.
     until: Time,
@@ -144,7 +144,7 @@ pub(super) struct Ahead<M: Model> {
     allowed: Time,
     /// What it has sent for GVT or later, and not cancelled.
     sent: BTreeMap<(Key, LpId), Vec<Event<M::Event>>>,
-    /// How much GVT is to rise before it is told again.
+    /// How much GVT is to rise before it is sent again.
     step: Time,
 }
 

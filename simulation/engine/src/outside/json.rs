@@ -138,8 +138,8 @@ where
     M::Event: Serialize + DeserializeOwned + 'static,
     M::Output: 'static,
 {
-    /// Reads answers from `reader` and writes questions to `writer`. `model` is that of the run: it is told
-    /// of commits.
+    /// Reads answers from `reader` and writes questions to `writer`. `model` is that of the run: its methods
+    /// for commits are called.
     pub fn new(model: M, reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
         let (orders, inbox) = mpsc::channel();
         let stream = Stream { reader: BufReader::new(reader), writer: BufWriter::new(writer), line: 0 };

@@ -196,7 +196,7 @@ impl<M: Model> Peers<M> {
         (0..self.transport.ranks()).filter(move |rank| *rank != here)
     }
 
-    /// Notes what has gone wrong, to be told by the next call of [`Peers::hear`]. The first error counts.
+    /// Notes what has gone wrong, to be returned by the next call of [`Peers::hear`]. The first error counts.
     fn note(&self, error: PeersError) {
         let mut arrived = lock(&self.arrived);
         arrived.error.get_or_insert(error);
@@ -252,7 +252,7 @@ impl<M: Model> Peers<M> {
     }
 
     /// Handles what has arrived, unless another thread does so now: contributions by itself, all else by
-    /// `handle`. Says whether there was anything. Errors, once all else is handled, and told once, so
+    /// `handle`. Returns whether there was anything. Errors come once all else is handled, and only once, so
     /// that workers come to an end: a process is lost; or it has said that it could not continue.
     pub(crate) fn hear(
         &self,

@@ -113,7 +113,7 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         self.end(&mut state, Some(Halt::Stop));
     }
 
-    /// Tells the other processes that this one cannot continue, unless they are the reason: then they know,
+    /// Sends the other processes that this one cannot continue, unless they are the reason: then they know,
     /// or are gone.
     pub(crate) fn tell_failure(&self, error: &RunError) {
         if let Some(peers) = self.peers.filter(|_| !matches!(error, RunError::Peers(_))) {

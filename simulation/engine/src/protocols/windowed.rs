@@ -279,7 +279,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             state.trouble = Some(trouble.clone());
         }
         self.shared.end(&mut state, Some(Halt::Stop));
-        // Telling the others may wait for room.
+        // Sending to the others may wait for room.
         drop(state);
         self.shared.tell_failure(&trouble.into());
     }

@@ -143,8 +143,7 @@ impl<M: Model> Course<M> {
         Ok(())
     }
 
-    /// Tells all processes `value`, which `fits` looks at where others have said it; gives what all have
-    /// said.
+    /// Sends `value` to all processes; `fits` checks those of the others. Gives what all have sent.
     fn share<T: Serialize + DeserializeOwned>(
         &self,
         value: T,

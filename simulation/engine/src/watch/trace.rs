@@ -20,7 +20,7 @@ use paceline_kernel::Time;
 /// Records that a worker gathers before it hands them over.
 const BUNCH: usize = 1 << 10;
 
-/// What a [`Record`] tells.
+/// What a [`Record`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordKind {

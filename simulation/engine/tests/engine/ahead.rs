@@ -67,7 +67,7 @@ fn all_may_run_ahead_outside_and_what_they_roll_back_is_counted() {
 /// What a liar says of the first hand-over.
 type Lie = fn(&mut OutsideLps<Mesh>, &HandOver<Hop>) -> Standing<Hop>;
 
-/// Says once where it stands, as it was told to.
+/// Says once where it stands, as it was asked to.
 struct Liar {
     lie: Lie,
     lps: Option<(OutsideLps<Mesh>, Door<Mesh>)>,

@@ -1,5 +1,5 @@
 //! `auto`: whatever protocols follow one another in a run, it gives the digest of the sequential reference,
-//! with and without lookahead; and where nothing is said a run tries what is fastest and tells what it tried.
+//! with and without lookahead; and without a protocol a run tries what is fastest and reports what it tried.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 150 in each test), `PACELINE_SEED` the first.
 

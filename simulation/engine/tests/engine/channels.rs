@@ -10,7 +10,7 @@ const LPS: u32 = 16;
 /// What a channel takes at least; the model's lookahead is far less.
 const HOP: Time = Time::secs(1);
 
-/// LPs in a ring, each of which tells the next something now and then. LP 5 does something else once.
+/// LPs in a ring, each of which sends to the next now and then. LP 5 does something else once.
 #[derive(Clone, Copy)]
 struct Ring {
     /// To whom LP 5 sends, and how far ahead, in its fourth event.

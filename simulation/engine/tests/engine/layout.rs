@@ -1,4 +1,4 @@
-//! How a model deals its LPs to federates, and which channels it declares: what cannot be is told by the LP,
+//! How a model deals its LPs to federates, and which channels it declares: a mistake is reported with the LP,
 //! before anything runs.
 
 use paceline_engine::{Protocol, RunError};

@@ -241,7 +241,7 @@ fn a_checkpoint_that_has_no_place_ends_the_run_before_its_first_event() {
             matches!(&error, Some(RunError::Checkpoint(CheckpointError::Write { path: named, .. })) if *named == path),
             "{error:?}"
         );
-        // Whoever goes on without checkpoints is told so at once as well.
+        // A run that goes on without checkpoints reports that at once as well.
         let checkpoints = Checkpoints { path, every: Duration::MAX, header: Vec::new() };
         let run = run_of(Beat).checkpoint(checkpoints).on_checkpoint_failure(|_| ());
         assert!(matches!(run.start().err(), Some(RunError::Checkpoint(_))));

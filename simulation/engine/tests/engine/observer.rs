@@ -1,5 +1,5 @@
-//! What observers are told: every event once, for good, in the total order of its federate; and the result
-//! stays.
+//! The calls that observers get: every event once, for good, in the total order of its federate; and the
+//! result stays.
 //!
 //! `PACELINE_CASES` sets the number of random models (default 60), `PACELINE_SEED` the first.
 

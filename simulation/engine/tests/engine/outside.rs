@@ -71,7 +71,7 @@ fn whoever_is_outside_the_result_is_that_of_the_run_alone() {
 /// What a stubborn federate answers to its first question: its next time, and messages.
 type Reply = fn(&mut OutsideLps<Mesh>, Time) -> (Time, Vec<Event<Hop>>);
 
-/// Answers from within the question, as it was told to; then it has nothing to do any more.
+/// Answers from within the question, as it was asked to; then it has nothing to do any more.
 struct Stubborn {
     reply: Reply,
     lps: Option<(OutsideLps<Mesh>, Door<Mesh>)>,

@@ -19,11 +19,11 @@ enum Where {
     Commit,
 }
 
-/// LPs in a ring, each of which tells the next something every second, and itself at once.
+/// LPs in a ring, each of which sends to the next every second, and to itself at once.
 #[derive(Clone, Copy)]
 struct Ring(Where);
 
-/// A round is told as its number, what is due at once as that plus this.
+/// The message of a round is its number; what is due at once is that plus this.
 const LATE: u64 = 100;
 
 impl Play for Ring {

@@ -8,7 +8,7 @@ use paceline_kernel::{Context, LpId, RuleErrorKind, Time};
 use crate::channels::CONSERVATIVE;
 use crate::script::{Play, Script, run_of, script};
 
-/// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if told to.
+/// Two LPs that toss a ball; LP 0 breaks a rule at the fifth catch if asked to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
     Keep,

@@ -1,4 +1,4 @@
-//! What the workers tell while they run: complete, in order, and without an effect on the result.
+//! What the workers record while they run: complete, in order, and without an effect on the result.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -150,8 +150,8 @@ impl Mesh {
         let Some(left) = hop.left.checked_sub(1) else { return };
         let copies = [0, 1, 1, 1, 1, 2][cx.rng().below(6) as usize];
         for _ in 0..copies {
-            // In a lax model, the same message sent again after a rollback has another word: only that tells
-            // them apart.
+            // In a lax model, the same message sent again after a rollback has another word: only that
+            // distinguishes them.
             let past = if self.lax { trace } else { 0 };
             let next = Hop { left, word: cx.rng().u64() ^ past, lax: self.lax };
             let most = if self.spread && cx.rng().chance(0.3) { 600 } else { 6 };

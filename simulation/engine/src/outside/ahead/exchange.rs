@@ -101,8 +101,8 @@ impl<M: Model> Proxy<M> {
         ahead.wants()
     }
 
-    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not told to
-    /// before.
+    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not asked
+    /// to before.
     fn call_back(&mut self, gvt: Time) {
         let federate = self.id();
         let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return };

@@ -55,7 +55,7 @@ impl<M: Model> Peers<M> {
     }
 
     /// Notes an error if messages of the round that is open can never come. The caller handles what has
-    /// arrived, and nobody else. Signs of life tell so: without a limit for silence there are none, and a
+    /// arrived, and nobody else. Signs of life show that: without a limit for silence there are none, and a
     /// process that lies is waited for.
     pub(super) fn look_for_missing(&self) {
         let arrived = lock(&self.arrived);

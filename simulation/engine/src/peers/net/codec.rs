@@ -330,7 +330,7 @@ pub(super) fn alive(out: &mut Vec<u8>, round: u64) {
     out.extend_from_slice(&round.to_le_bytes());
 }
 
-/// The round that a sign of life tells, if the message is one.
+/// The round in a sign of life, if the message is one.
 pub(super) fn sign_of_life(message: &[u8]) -> Option<u64> {
     let content = message.strip_prefix(&[ALIVE])?;
     content.try_into().ok().map(u64::from_le_bytes)

@@ -24,7 +24,7 @@ impl<M: Model> Peers<M> {
         Ok(Settled { least: all.least, halt: all.halt })
     }
 
-    /// Tells all processes `value`, and gives what each has told, by rank. Waits until all have made this
+    /// Sends `value` to all processes, and gives what each has sent, by rank. Waits until all have made this
     /// call.
     pub(crate) fn exchange<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<Vec<T>, RunError> {
         let extra = postcard::to_stdvec(value).expect("numbers and texts can be serialized");

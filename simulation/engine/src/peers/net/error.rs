@@ -56,8 +56,8 @@ impl PeersError {
         Self { rank, kind }
     }
 
-    /// Whether the process cannot be reached any more, as opposed to a mistake, or a failure of which it
-    /// could still tell.
+    /// Whether the process cannot be reached any more, as opposed to a mistake, or a failure that it could
+    /// still report.
     pub fn is_lost(&self) -> bool {
         matches!(self.kind, PeersErrorKind::Lost(_))
     }

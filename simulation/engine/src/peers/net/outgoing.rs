@@ -115,9 +115,9 @@ impl Outgoing {
         std::mem::take(&mut self.sent)
     }
 
-    /// Sends a sign of life, which tells the round in which messages are sent now: all of those before have
-    /// left. Not if something waits: then others see anyway that this process is there. If there is no
-    /// room, it goes with the next frame.
+    /// Sends a sign of life, which holds the round in which messages are sent now: all of those before have
+    /// left. Not if something waits: then others see anyway that this process is there. If there is no room,
+    /// it goes with the next frame.
     pub(super) fn give_sign(
         &mut self,
         now_ns: u64,

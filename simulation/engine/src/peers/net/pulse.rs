@@ -4,7 +4,7 @@
 //! reached, sends nothing at all. So every process sends a short message every quarter of the limit, and one
 //! from which no frame has come for the whole limit is lost.
 //!
-//! The message tells of which rounds all messages have been sent: where all processes have said so of the
+//! The message says of which rounds all messages have been sent: where all processes have said so of the
 //! round that is open, and all have contributed to it, what is still missing never comes. A slow process has
 //! not contributed yet.
 //!

@@ -1,4 +1,4 @@
-//! Rounds: what all processes tell each other to go on.
+//! Rounds: the exchanges of all processes that they need to go on.
 //!
 //! Processes form a tree with that of rank 0 at its root. Each contributes to a round once; a process passes
 //! up what it and those below it have said when all of them have, and the root sends down what all have come

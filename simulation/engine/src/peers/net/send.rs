@@ -88,7 +88,7 @@ impl<M: Model> Peers<M> {
         self.post_to(self.owners[to as usize], |out, round| codec::request(out, round, to, from));
     }
 
-    /// Tells all that this process cannot continue, and why.
+    /// Sends all processes that this one cannot continue, and why.
     pub(crate) fn tell_failure(&self, what: &str) {
         for rank in self.others_of(self.rank()) {
             self.send_record(rank, |out| codec::failed(out, what));

@@ -56,7 +56,7 @@ pub(crate) struct State {
     /// Reports since the latest round of GVT.
     reports: usize,
     until: Time,
-    /// What is to be told to other processes.
+    /// What is to be sent to other processes.
     pub(super) across: Shared,
     /// Whether each federate is in another process.
     absent: Vec<bool>,

@@ -16,8 +16,8 @@ use crate::peers::{Contribution, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 
 impl<M: Model> Windowed<'_, M> {
-    /// All federates here are through with the window: tells the other processes so, and opens the next
-    /// window if they have said so too. Says for how many workers there is work.
+    /// All federates here are through with the window: sends that to the other processes, and opens the next
+    /// window if they are through too. Returns for how many workers there is work.
     pub(super) fn close_together(&self, state: &mut State) -> u32 {
         let Some(peers) = self.shared.peers else { return 0 };
         loop {

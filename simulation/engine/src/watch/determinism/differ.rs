@@ -199,7 +199,7 @@ fn unlike_field(one: &impl Debug, other: &impl Debug) -> (String, String, String
             (line, other) => (line.unwrap_or(NO_MORE), other.unwrap_or(NO_MORE)),
         };
         let (name, value) = split(line);
-        // Where one of two lists ends earlier, the longer one's entry tells where.
+        // Where one of two lists ends earlier, the longer one's entry says where.
         let indent = indent(line).max(indent(other));
         around.retain(|(outer, _)| *outer < indent);
         if line != other {

@@ -1,4 +1,4 @@
-//! A program outside, which speaks JSON, is not told of an event that its LP had cancelled before the LP came
+//! A program outside, which speaks JSON, does not get an event that its LP had cancelled before the LP came
 //! to it.
 
 use std::io::{BufRead, BufReader, Write};
@@ -44,7 +44,7 @@ impl Model for Alarms {
     }
 }
 
-/// Does nothing of its own; returns the times, in seconds, of what it was told of.
+/// Sends nothing itself; returns the times, in seconds, of the events that it got.
 fn other_side(stream: UnixStream) -> std::io::Result<Vec<u64>> {
     let mut writer = stream.try_clone()?;
     let mut told_of = Vec::new();

@@ -1,6 +1,6 @@
 //! A random model of timers: LPs schedule some for themselves, often for the same instant, cancel them
-//! whatever has become of them, reschedule them, and tell others. Every answer is remembered, and says what
-//! the LP does next.
+//! whatever has become of them, reschedule them, and send to others. Every answer is remembered, and says
+//! what the LP does next.
 //!
 //! There are two of it. [`Cancels`] has the kernel cancel them. [`Ignores`] is the reference: it lets every
 //! timer happen, knows by itself which it wants no more, and does nothing in those. Both must remember the

@@ -10,8 +10,8 @@ use super::Outgoing;
 use crate::peers::net::codec::read_frame;
 use crate::peers::net::rounds::COLOURS;
 
-/// A message: the round, a number that tells the time of its event, and as many bytes as there are room for
-/// in one frame, or more.
+/// A message: the round, a number for the time of its event, and as many bytes as there are room for in one
+/// frame, or more.
 fn encode(out: &mut Vec<u8>, round: u8, (number, length): (u8, usize)) {
     out.extend([round, number]);
     out.extend((0..length).map(|byte| byte as u8));
