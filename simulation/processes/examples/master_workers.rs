@@ -1,5 +1,5 @@
 //! Master and workers, as in SimGrid's tutorial: the master deals computations to the workers, one after the
-//! other in turn, and tells each to stop when all are dealt. `docs/processes.md` shows the two programs side
+//! other in turn, and sends each a stop when all are dealt. `docs/processes.md` shows the two programs side
 //! by side.
 //!
 //! `cargo run -p paceline-processes --example master_workers [TASKS FLOPS BYTES WORKERS]`

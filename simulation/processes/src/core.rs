@@ -351,13 +351,12 @@ impl<P, N: Network> Core<P, N> {
         self.parcels.carrier.start(&mut self.network, self.now, landed)
     }
 
-    /// What a process in the round is told; once.
+    /// The answer to a process in the round; once.
     pub fn answer(&mut self, process: ProcessId) -> Option<Answer<P>> {
         self.processes[process].answer.take()
     }
 
-    /// Of what kind the answer is that a process in the round is told: done, a message, a failure, or
-    /// something else.
+    /// The kind of the answer to a process in the round: done, a message, a failure, or something else.
     pub fn kind(&self, process: ProcessId) -> usize {
         match &self.processes[process].answer {
             Some(Answer::Done) => 0,

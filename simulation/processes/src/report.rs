@@ -70,7 +70,7 @@ pub enum RunError {
     /// A mailbox was to stand at a host that is not there.
     #[error("{name} cannot be at host {host}; there are {hosts} hosts, from 0")]
     NoPlace {
-        /// The mailbox, as it is told to people.
+        /// The mailbox, in words for people.
         name: String,
         host: u32,
         hosts: usize,

@@ -95,7 +95,7 @@ pub(crate) struct Settings {
     pub(crate) pin: bool,
     pub(crate) context: ContextKind,
     pub(crate) on_panic: OnPanic,
-    /// The real time that a turn may take, and who is told when it takes longer.
+    /// The real time that a turn may take, and the function that is called when it takes longer.
     pub(crate) stall: (Duration, Option<Tell>),
     pub(crate) control: Control,
 }

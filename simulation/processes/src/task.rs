@@ -126,7 +126,7 @@ impl<P: Send + 'static> Turns<P> {
         (desk.now, desk.answer) = (now, None);
         let Task { body, process } = task;
         let body = std::mem::replace(body, Box::pin(std::future::ready(())));
-        // A panic of somebody who is ending anyway tells nothing new.
+        // A panic of a process that is ending anyway is of no interest.
         let _ = self.enter(process, || catch_unwind(AssertUnwindSafe(|| drop(body))));
     }
 

@@ -147,8 +147,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches from now on, in debug builds, if somebody is to be told of turns that take longer than said.
-    /// Where no thread is to be had, nobody watches.
+    /// Watches from now on, in debug builds, if turns that take longer than said are to be reported. Where no
+    /// thread is to be had, nobody watches.
     pub(crate) fn start((limit, tell): (Duration, Option<Tell>)) -> Self {
         let mut watchdog = Self::default();
         if let Some(tell) = tell.filter(|_| cfg!(debug_assertions)) {
@@ -187,7 +187,7 @@ impl Drop for Watchdog {
         self.shared.watched().over = true;
         self.shared.ends.notify_all();
         if let Some(thread) = self.thread.take() {
-            // If whoever is told has panicked, that was told.
+            // If the caller's function has panicked, Rust's hook has reported it.
             let _ = thread.join();
         }
     }
@@ -247,7 +247,7 @@ mod test {
             let stalls = Mutex::new(stalls);
             world.spawn("slow", HostId(1), async move |cx: Process<()>| {
                 cx.sleep(Time::secs(3)).await;
-                // Blocks until somebody was told of it.
+                // Blocks until it was reported.
                 let named = |stall: &Stall| stall.process == cx.id();
                 let stall = stalls.lock().unwrap().iter().find(named).expect("somebody is told");
                 assert_eq!((&*stall.name, stall.host, stall.time), ("slow", HostId(1), Time::secs(3)));

@@ -133,8 +133,8 @@ fn serve(yielder: &Yielder, mut word: Word) {
             Err(panic) if panic.is::<Ending>() => Ok(()),
             Err(panic) => Err(panic),
         };
-        // Here, as the next word may come for another process. A panic of somebody who has ended tells
-        // nothing new.
+        // Here, as the next word may come for another process. A panic of a process that has ended is of no
+        // interest.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         let said = Said::Over(over);
         word = yielder.suspend(said);
@@ -147,7 +147,7 @@ fn resume(coroutine: &mut Coroutine, word: Word) -> Said {
     restore(outer);
     match result {
         CoroutineResult::Yield(said) => said,
-        // Only one that waits for code is told to end so.
+        // Only a coroutine that waits for code ends in this way.
         CoroutineResult::Return(()) => Said::Over(Ok(())),
     }
 }

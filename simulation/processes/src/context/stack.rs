@@ -23,7 +23,7 @@ const GUARD_INSTALL: libc::c_int = 102;
 /// A stack: [`GUARD`] bytes that cannot be touched, and [`BYTES`] above them.
 pub(super) struct GuardedStack {
     start: StackPointer,
-    /// Valgrind is told, where it watches.
+    /// Under Valgrind the stack is registered with it.
     _registered: ValgrindStackRegistration,
 }
 

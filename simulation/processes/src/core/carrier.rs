@@ -3,7 +3,7 @@
 //! A transfer first waits for its latency, and acts on no other before that is over. So a parcel may be
 //! started later than it was sent, as long as that is before its latency is over, and nothing is changed: the
 //! carrier starts each one a *lead* after it was sent, with the latency counted from there. That gives it,
-//! where it is a part of a world of its own, half of the lead to hear of what is sent, and half to tell of
+//! where it is a part of a world of its own, half of the lead to learn of what is sent, and half to report
 //! what has landed before that happens. On a route with a latency below the lead the rest of the lead is
 //! waited for.
 //!

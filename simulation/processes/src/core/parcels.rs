@@ -54,7 +54,7 @@ struct Sent {
     rest: f64,
 }
 
-/// The parcels of a core that have not arrived, and those that have and must be told to their senders.
+/// The parcels of a core that have not arrived, and those that have and must be reported to their senders.
 #[derive(Clone, Debug)]
 pub(super) struct Parcels<P> {
     coming: Line<Parcel<P>>,

@@ -36,10 +36,10 @@ pub struct RoundCounts {
     pub largest: u64,
 }
 
-/// Sizes of rounds are told apart by powers of two, and rounds of a size by what their first process is told:
-/// who got a message has something else to do than who has slept.
+/// Sizes of rounds are classed by powers of two, and rounds of a size by the answer to their first process:
+/// one that got a message has something else to do than one that has slept.
 const SIZES: usize = 33;
-/// Kinds of what a process is told ([`Core::kind`](super::Core::kind)).
+/// Kinds of answers to a process ([`Core::kind`](super::Core::kind)).
 pub const KINDS: usize = 4;
 /// A round of a class is timed if it is the so-manieth; larger ones always.
 const TIMED: u32 = 64;
@@ -116,7 +116,7 @@ impl Decider {
         &mut self.classes[size.ilog2() as usize * KINDS + kind]
     }
 
-    /// How a round of `size` processes, at least one, is to run, where the first is told something of this
+    /// How a round of `size` processes, at least one, is to run, where the first gets an answer of this
     /// `kind`.
     pub fn decide(&mut self, size: usize, kind: usize) -> How {
         let threshold = self.threshold;

@@ -37,7 +37,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process gives up its last request; `answer` is what it was told and did not look at.
+    /// A process gives up its last request; `answer` is the one that it got and did not look at.
     pub(super) fn abandon_request(&mut self, id: ProcessId, answer: Option<Answer<P>>) {
         self.withdraw(id);
         let process = &mut self.processes[id];

@@ -115,7 +115,7 @@ fn processes_that_share_cores_lose_and_win_nothing() {
 
 #[test]
 fn what_one_process_leaves_over_is_carried_to_who_waits_for_it() {
-    /// Two processes that take turns, `how` they tell each other: each does half of the steps.
+    /// Two processes that take turns, `how` they notify each other: each does half of the steps.
     async fn turns(cx: Process<u32>, how: usize) {
         let (mine, others) = (cx.semaphore(1), cx.semaphore(0));
         let (ping, pong, lock) = (cx.queue(), cx.queue(), cx.mutex());

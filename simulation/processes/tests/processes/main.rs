@@ -59,7 +59,7 @@ fn time_limits_end_a_wait_and_the_other_side_waits_on() {
         assert_eq!(cx.receive_within("box", secs(2)).await, Err(RequestError::TimedOut));
         assert_eq!(cx.now(), secs(2));
         assert_eq!((cx.receive("box").await, cx.now()), (Ok(1), secs(4)), "only the second wait was served");
-        // The message is on its way when the time is over: its sender is told.
+        // The message is on its way when the time is over: its sender learns of that.
         assert_eq!(cx.receive_within("box", Time::millis(500)).await, Err(RequestError::TimedOut));
     });
     world.spawn("sender", HERE, async |cx: Process<u32>| {

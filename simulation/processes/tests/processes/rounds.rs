@@ -1,4 +1,4 @@
-//! What an observer is told of rounds.
+//! The records of rounds that an observer gets.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use super::{HERE, THERE, run, secs, world};
 /// Of a round: seconds, who went on, whether on many threads, and what each waits for after it.
 type Told = (f64, Vec<u32>, bool, Vec<Option<String>>);
 
-/// Keeps what it is told.
+/// Keeps the records that it gets.
 fn kept() -> (Arc<Mutex<Vec<Told>>>, impl FnMut(&RoundRecord<'_>) + Send) {
     let rounds = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&rounds);
