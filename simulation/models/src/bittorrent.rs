@@ -1,13 +1,13 @@
 //! BitTorrent (Cohen, 2003; BEP 3):
 //! a swarm of peers that share a file, as SimGrid's example of that name has it.
 //!
-//! A tracker tells each peer of at most 50 others, and the peer connects to them. Peers download the pieces
+//! A tracker names at most 50 others to each peer, and the peer connects to them. Peers download the pieces
 //! of the file from each other, block by block. A peer first picks pieces at random, then the rarest first;
 //! in the end game it downloads the last pieces from several peers at once. Every 10 s each peer decides
 //! which peers it serves: those that send to it fastest, and one more. A seed, which has the whole file,
-//! serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round,
-//! a peer serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled
-//! when another peer has delivered them first. A message that a link or a host loses is not sent again.
+//! serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round, a peer
+//! serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled when
+//! another peer has delivered them first. A message that a link or a host loses is not sent again.
 //!
 //! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it
 //! has.

@@ -7,7 +7,7 @@
 //! serves other peers while it waits for answers of its own. Unlike the original example, a peer
 //! keeps several successors, so that it survives the loss of the first one.
 //!
-//! Invariant: a peer knows of other peers only what messages have told it; the sorted ring ([`Ring`]) is for
+//! Invariant: a peer knows of other peers only what messages have brought; the sorted ring ([`Ring`]) is for
 //! warm starts and for checks.
 
 mod message;
@@ -76,7 +76,7 @@ pub struct Chord {
     /// The share of peers that are not on the ring at the start but join, one after the other, in the first
     /// half of `churn`.
     pub join: f64,
-    /// The share of peers that leave during `churn`, half of them without telling their neighbours.
+    /// The share of peers that leave during `churn`, half of them without a message to their neighbours.
     pub leave: f64,
     /// The end of the time in which peers join and leave.
     pub churn: Time,
@@ -157,7 +157,7 @@ impl Outcome {
 struct Life {
     /// When it joins; `None` if it is on the ring from the start.
     joins: Option<Time>,
-    /// When it leaves, and whether it tells its neighbours.
+    /// When it leaves, and whether it sends its neighbours a message.
     leaves: Option<(Time, bool)>,
 }
 

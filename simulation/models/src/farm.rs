@@ -1,7 +1,7 @@
 //! A farm: a master hands out tasks to workers on hosts that fail and are repaired. It is the usual first
 //! example of a simulator of distributed applications (Casanova et al., 2014), with failures added.
 //!
-//! Workers tell the master when they are idle, and send results. The hosts of workers fail after
+//! Workers report to the master when they are idle, and send results. The hosts of workers fail after
 //! exponentially distributed times and are repaired after exponentially distributed times; a worker restarts
 //! with its host. The master runs on a host that does not fail. The master learns that a task is lost when
 //! its message fails, when its worker restarts, or when no result has arrived within a time limit. It then

@@ -1,5 +1,5 @@
 //! Master and workers, the program of SimGrid's tutorial ("Simulating Distributed Algorithms"), placed on a
-//! platform by a deployment file: a master deals computations to workers in turn, and tells each worker to
+//! platform by a deployment file: a master deals computations to workers in turn, and sends each worker a
 //! stop when all are dealt.
 //!
 //! Two functions are known. `master TASKS FLOPS BYTES WORKER...` sends TASKS tasks of BYTES bytes and FLOPS

@@ -100,7 +100,7 @@ impl Computation {
 /// How the pings that a host hears are delivered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deliveries {
-    /// All pings of a step in one event, which also tells the host that the next step is due.
+    /// All pings of a step in one event, which also makes the host begin its next step.
     Together,
     /// Each in an event of its own.
     Singly,

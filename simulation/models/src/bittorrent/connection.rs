@@ -15,7 +15,8 @@ pub(super) struct Connection {
     pub(super) wanted: u32,
     /// Whether this side has sent its own bitfield.
     pub(super) bitfield_sent: bool,
-    /// Whether this side has told the other side that it is interested, and the other side this one.
+    /// Whether this side has reported to the other side that it is interested, and the other side to this
+    /// one.
     pub(super) am_interested: bool,
     pub(super) peer_interested: bool,
     /// Whether this side refuses to serve the other one, and the other one this side.

@@ -44,7 +44,7 @@ pub enum Content {
     Piece(Blocks),
     /// The sender needs no blocks of this piece any more.
     Cancel { piece: u32 },
-    /// The connection is closed, as TCP tells the other side.
+    /// The connection is closed, of which TCP informs the other side.
     Close,
 }
 

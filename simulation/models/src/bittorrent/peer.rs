@@ -2,7 +2,7 @@
 //! them.
 //!
 //! Invariants: at most one piece is downloaded over a connection, and `pieces` counts that download; the
-//! other side of a connection is told of every change of interest, choking and pieces.
+//! other side of a connection gets a message about every change of interest, choking and pieces.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -153,7 +153,7 @@ impl Peer {
         }
     }
 
-    /// Tells another peer whether we are interested in its pieces, if that has changed.
+    /// Sends another peer whether this one is interested in its pieces, if that has changed.
     fn tell_interest(&mut self, to: u32) {
         let Some(connection) = self.connections.get_mut(&to) else { return };
         let is_interested = connection.wanted > 0;
@@ -291,7 +291,7 @@ impl Peer {
         }
     }
 
-    /// Leaves the swarm, and tells the connected peers and the tracker.
+    /// Leaves the swarm, with a message to the connected peers and the tracker.
     fn leave(&mut self) {
         self.connections.keys().for_each(|other| self.send(*other, Content::Close));
         self.send(self.shared.swarm.tracker(), Content::Stopped);

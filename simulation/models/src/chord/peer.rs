@@ -254,7 +254,7 @@ impl Peer {
         }
     }
 
-    /// Leaves the ring; tells its neighbours if it is a peer that does so.
+    /// Leaves the ring, with a message to its neighbours if it is a peer that sends one.
     fn leave(&mut self) {
         let Node { peer: instead_of, predecessor, .. } = self.node;
         let says = self.shared.lives[instead_of as usize].leaves.is_some_and(|(_, says)| says);

@@ -1,6 +1,6 @@
 //! A worker: it reports that it is idle, computes the tasks it is given, and sends the results.
 //!
-//! Invariant: whenever it waits for a task, it has told the master so since its last task.
+//! Invariant: whenever it waits for a task, it has reported that to the master since its last task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -204,7 +204,7 @@ impl<'t> Line<'t> {
         Ok(Said::Act(match name.as_str() {
             // SimGrid: sizes are in doubles if `init` has any argument.
             "init" => return Ok(Said::Init(if self.arguments() > 0 { 8.0 } else { 1.0 })),
-            // Their arguments are told to people: the number of ranks, a place in a source file.
+            // Their arguments are for people only: the number of ranks, a place in a source file.
             "finalize" | "comm_size" | "comm_dup" | "location" => return Ok(Said::Nothing),
             "compute" => Action::Compute(self.number(0, "a number of flops")?),
             "sleep" => Action::Sleep(self.number(0, "a number of seconds")?),

@@ -257,7 +257,7 @@ impl<S: Scene> Desk<'_, S> {
         self.enter(first.vehicle, first.target, exit, self.traffic.rules.crossing);
     }
 
-    /// Tells the node at the start of `road` that a vehicle has left it.
+    /// Sends the node at the start of `road` that a vehicle has left it.
     fn leave(&mut self, road: &Road) {
         if self.traffic.rules.storage {
             let event = TrafficEvent::Space { exit: road.exit };

@@ -1,8 +1,8 @@
 //! A region: it collects the pings of the hosts in and around it, finds out which hosts hear each other, and
-//! tells its hosts.
+//! sends that to its hosts.
 //!
 //! Invariants: a host is *in* the one region that contains its place, and *in reach* of all regions that
-//! intersect the square of the range around its place. Only the region that a host is in tells it what it
+//! intersect the square of the range around its place. Only the region that a host is in sends it what it
 //! hears. A region is at least as wide as the range, and there are at least two along a side, so that every
 //! host in reach is met exactly once, over the shortest distance on the torus.
 
@@ -95,7 +95,7 @@ impl Region {
         self.pingers.push(pinger);
     }
 
-    /// Tells each host in the region which pings it hears.
+    /// Sends each host in the region the pings that it hears.
     pub(crate) fn match_all(&mut self, wireless: &Wireless, region: u32, cx: &mut Context<'_, Wireless>) {
         let pingers = std::mem::take(&mut self.pingers);
         let delay = wireless.lookahead;

@@ -150,7 +150,7 @@ impl CsmaHost {
         }
     }
 
-    /// Moves, and tells the regions of its old and its new place.
+    /// Moves, and reports that to the regions of its old and its new place.
     fn advance(&mut self, network: &Csma, cx: &mut Context<'_, Csma>) {
         let (lp, before) = (cx.lp().0, network.region_lp(self.at));
         match &network.motion {

@@ -109,7 +109,7 @@ where
         match run.run_keeping_model() {
             Ok((report, model)) => {
                 let facts = RunFacts { events: report.events, end_time: report.end_time };
-                // Totals that do not match are told; they are no reason to panic.
+                // Totals that do not match are reported; they are no reason to panic.
                 if let Ok(summary) = model.results(report.outputs, &facts) {
                     summary
                         .files

@@ -1,5 +1,5 @@
-//! Variants of the two formats, as other tools write them: read as they are meant, or refused for what tells
-//! them apart. None is read in another way than it was written.
+//! Variants of the two formats, as other tools write them: read as they are meant, or refused with what is
+//! different. None is read in another way than it was written.
 
 use super::super::*;
 
