@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The name under which this program was started, for messages that tell what to type.
+/// The name under which this program was started, for messages that say what to type.
 pub fn name() -> String {
     let path = std::env::args_os().next().map(PathBuf::from);
     let name =

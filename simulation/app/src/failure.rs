@@ -229,7 +229,7 @@ fn draw(error: &ScenarioError) {
 
 /// Writes a line to standard error at once: several processes of a run may do so at the same time.
 fn say(what: std::fmt::Arguments<'_>) {
-    // Where there is nobody to tell, the exit status says it.
+    // If standard error is closed, only the exit status is left.
     let _ = io::stderr().write_all(format!("{what}\n").as_bytes());
 }
 

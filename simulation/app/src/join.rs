@@ -1,4 +1,4 @@
-//! `paceline join`: takes part in a run as rank 0 tells.
+//! `paceline join`: takes part in a run with the settings that rank 0 sends.
 
 use crate::args::together::JoinArguments;
 use crate::failure::CommandError;

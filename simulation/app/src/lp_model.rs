@@ -51,7 +51,7 @@ pub trait AnyModel: Any + Debug + Send {
     /// Whether it can be run so; `run` is the section that the settings come from.
     fn check(&self, settings: &RunSettings, run: &Section) -> Result<(), ScenarioError>;
 
-    /// Runs it, and gives what is told of the run, with the model's files.
+    /// Runs it, and gives the summary of the run, with the model's files.
     fn execute(
         self: Box<Self>,
         subject: Subject,

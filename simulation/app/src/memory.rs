@@ -2,8 +2,8 @@
 //!
 //! The estimate is of the start: the model as it is, LPs with their states, and the first events. Its factors
 //! were measured with PHOLD of 200,000 and 1,000,000 LPs and 1 to 16 events each: within 8 % of the peak
-//! where the protocol is given, within 21 % under `auto`. What events pile up later, and what a model gathers
-//! in its output, nobody can tell before.
+//! where the protocol is given, within 21 % under `auto`. Events that pile up later, and what a model gathers
+//! in its output, cannot be estimated before.
 
 mod limit;
 

@@ -2,7 +2,7 @@
 //! line.
 //!
 //! The engine catches those of a model with the LP, the time and the event; what else panics is caught here.
-//! Invariant: a panic that is rolled back is not shown.
+//! Invariant: a panic that is rolled back is not reported.
 
 use paceline_engine::{RunError, tell_panics_once};
 use paceline_kernel::catch;

@@ -43,7 +43,7 @@ impl Provenance {
         Self { inputs, ..self }
     }
 
-    /// What tells results of a run with this seed from those of others.
+    /// What distinguishes results of a run with this seed from those of others.
     pub fn identity(&self, seed: u64) -> Identity {
         let mut summary = json!({});
         self.add_to(&mut summary);

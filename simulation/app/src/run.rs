@@ -129,8 +129,8 @@ fn has_lost(failure: &CommandError) -> bool {
     matches!(failure, CommandError::Run(error, _) if is_lost(error))
 }
 
-/// Whether rank 0 has been told of this failure of the model, and says it. What keeps a process from
-/// beginning it says itself.
+/// Whether rank 0 knows of this failure of the model, and reports it. A process that cannot begin reports
+/// that itself.
 #[cfg(target_os = "linux")]
 fn is_told(error: &RunError) -> bool {
     let at_the_end = |asked: &str| {

@@ -77,7 +77,7 @@ fn is_ignored(signal: i32) -> bool {
     status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)
 }
 
-/// The same where there is no /proc to tell.
+/// The same where there is no /proc to read.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_ignored(_signal: i32) -> bool {
     false

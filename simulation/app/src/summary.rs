@@ -84,7 +84,7 @@ pub struct Finished {
     lines: Lines,
 }
 
-/// A replication that has ended, as its run tells it.
+/// A replication that has ended, from the summary of its run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Events committed, or, in a run of processes, messages sent.

@@ -138,7 +138,7 @@ const SPANS: [(&str, f64, f64); 7] = [
 ];
 
 /// A span of time of so many seconds, real or simulated: four digits that count, in the unit that fits. All
-/// that is told people of spans of time is told so; programs read the exact numbers in JSON.
+/// spans of time in texts for people are written so; programs read the exact numbers in JSON.
 pub fn seconds(seconds: f64) -> String {
     if seconds == 0.0 || !seconds.is_finite() {
         return format!("{seconds} s").replace("-0 s", "0 s");

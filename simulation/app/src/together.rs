@@ -2,8 +2,8 @@
 //! srun starts.
 //!
 //! The process that a user starts is rank 0. It starts the others here or, by ssh, on other hosts; each of
-//! them is a `paceline join` that is told by rank 0 what to run. Rank 0 alone shows progress, writes files
-//! and prints the summary. `docs/clusters.md` is the chapter for users.
+//! them is a `paceline join` to which rank 0 sends what to run. Rank 0 alone shows progress, writes files and
+//! prints the summary. `docs/clusters.md` is the chapter for users.
 //!
 //! Invariants: a secret never stands on a command line or in the environment; whatever ends rank 0, at
 //! whatever moment, the processes that it has started end too (`lifeline.rs`).
@@ -27,7 +27,7 @@ use crate::loaded::{Source, paths};
 use lifeline::Lifeline;
 use workers::Workers;
 
-/// What rank 0 tells the others to run.
+/// What rank 0 sends the others, so that they run the same.
 #[derive(Debug, Serialize, Deserialize)]
 struct Charge {
     source: Source,
@@ -175,7 +175,7 @@ pub struct Joined {
     pub lifeline: Option<Lifeline>,
 }
 
-/// Joins a run, as rank 0 tells.
+/// Joins a run, with the settings that rank 0 sends.
 pub fn meet(arguments: &JoinArguments) -> Result<Joined, CommandError> {
     let failed = |error: &dyn std::fmt::Display| CommandError::Together(error.to_string());
     let (lifeline, words) =

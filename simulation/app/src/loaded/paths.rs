@@ -1,5 +1,4 @@
-//! Paths in what processes tell each other and what checkpoints hold: a text, or a list of bytes where it is
-//! none.
+//! Paths in messages between processes and in checkpoints: a text, or a list of bytes where it is none.
 
 use std::path::{Path, PathBuf};
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 /// The most bytes of a summary that is looked at.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What tells the results of a run from those of others: for each of some places in its summary (a JSON
-/// pointer) a name and the value.
+/// What distinguishes the results of a run from those of others: for each of some places in its summary (a
+/// JSON pointer) a name and the value.
 #[derive(Clone, Debug, Default)]
 pub struct Identity(Vec<(&'static str, String, Value)>);
 
@@ -102,7 +102,7 @@ impl Earlier {
         let Self::Other(_, files) = self else { return };
         let name = path.file_name().unwrap_or_default();
         if files.iter().any(|file| name == file.as_str()) && path.is_file() {
-            // If it cannot be removed, the failure to write it is the one that is told.
+            // If it cannot be removed, the failure to write it is the one that is reported.
             let _ = fs::remove_file(path);
         }
     }

@@ -76,7 +76,7 @@ impl Plan {
         Ok(Self { source, model, units, first_seed, replications, at_once, threads, until, provenance })
     }
 
-    /// What tells the results of all together from those of other replications.
+    /// What distinguishes the results of all together from those of other replications.
     pub fn identity(&self) -> Identity {
         let first = self.provenance.identity(self.first_seed).under("/runs/0");
         first.and("replications", "/replications", self.replications.into())

@@ -55,8 +55,8 @@ impl Quantity {
     }
 }
 
-/// The quantities that are numbers wherever they are told, in the order in which they are told; `of_run` are
-/// those of the run beside the model's. Also the names of all other results.
+/// The quantities that are numbers in every result, in the order of the results; `of_run` are those of the
+/// run beside the model's. Also the names of all other results.
 pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Vec<&'static str>) {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, _) in outcomes.iter().flat_map(|outcome| &outcome.lines) {

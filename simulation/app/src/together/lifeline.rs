@@ -4,8 +4,8 @@
 //! whatever moment, those that it has started end too, on other hosts as well, where ssh passes the end on.
 //! They need no connection to it for that, and no time limit.
 //!
-//! One of them prints what all of them notice, that rank 0 has ended or is silent. Invariant: it is printed
-//! once in a run.
+//! One of them reports what all of them see: that rank 0 is gone, or silent. Invariant: that is reported once
+//! in a run.
 
 use std::io::{BufRead, ErrorKind, Read, Write};
 use std::process::ChildStdin;
@@ -39,7 +39,7 @@ pub struct Lifeline {
 struct Shared {
     has_ended: Mutex<bool>,
     changed: Condvar,
-    /// Whether it was told why this process ends.
+    /// Whether the reason why this process ends has been reported.
     is_told: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl Lifeline {
         Ok((lifeline, words))
     }
 
-    /// What to tell of a meeting that has failed: nothing that rank 0 tells, if it lives.
+    /// What to report of a meeting that has failed: nothing that rank 0 reports, if it lives.
     pub fn of_meeting(&self, error: &RendezvousError) -> CommandError {
         match error {
             RendezvousError::Refused(_) => self.unless_it_ends(CommandError::Silent),
@@ -88,7 +88,7 @@ impl Lifeline {
         }
     }
 
-    /// What to tell of a run that has ended like this.
+    /// What to report of a run that has ended like this.
     pub fn of_run(&self, ran: Result<(), CommandError>) -> Result<(), CommandError> {
         let ran = match ran {
             Err(failure) => match gone(&failure) {
@@ -101,12 +101,12 @@ impl Lifeline {
             },
             ran => ran,
         };
-        // Whatever the end of the input means from now on, it has been told, or is about to be.
+        // Whatever the end of the input means from now on, it has been reported, or is about to be.
         self.shared.is_told.store(true, Ordering::SeqCst);
         ran
     }
 
-    /// What to tell of something that all processes see.
+    /// What to report of something that all processes see.
     fn only_one(&self, failure: CommandError) -> CommandError {
         if self.role == Role::Speaks { failure } else { CommandError::Silent }
     }
@@ -128,7 +128,7 @@ impl Shared {
         *self.has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
         if !self.is_told.swap(true, Ordering::SeqCst) && role == Role::Speaks {
-            // Where there is nobody to tell, the exit status says it.
+            // If standard error is closed, only the exit status is left.
             let _ = std::io::stderr().write_all(b"error: process 0 of the run is lost: it is gone\n");
         }
         std::process::exit(1)

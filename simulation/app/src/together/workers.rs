@@ -119,7 +119,7 @@ fn end_of(child: &Child) -> Option<OwnedFd> {
 }
 
 fn wait_until(child: &Child, by: Instant) {
-    // A system that cannot tell has it killed.
+    // Without pidfds its end cannot be waited for: it is killed at once.
     let Some(ended) = end_of(child) else { return };
     let left = by.saturating_duration_since(Instant::now());
     let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
