@@ -30,7 +30,7 @@ const TRIPS: u64 = 10_000;
 const BATCH: u64 = 64;
 /// How often a process that expects a frame polls before it sleeps.
 const SPINS: u32 = 100_000;
-/// The environment variable that tells the other process where the links are.
+/// The environment variable by which the other process finds the links.
 const FOLDER: &str = "PACELINE_BENCH_FOLDER";
 const LINKS: &str = "PACELINE_BENCH_LINKS";
 

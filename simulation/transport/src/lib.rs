@@ -7,7 +7,7 @@
 //!
 //! [`SharedMemory`] connects processes of one host; [`Memory`] connects threads of one process in tests, with
 //! injected faults. [`mod@frame`] is the format on every path; [`marshal`] gathers small records in frames.
-//! `docs/clusters.md` tells users how to run several processes.
+//! `docs/clusters.md` shows users how to run several processes.
 //!
 //! Invariants: only [`Transport::wait`] may wait without bound; the loss of a peer is reported once with its
 //! reason, and never ends the process.
@@ -127,6 +127,6 @@ pub trait Transport: Send + Sync + Debug {
     /// The path to each peer.
     fn paths(&self) -> Vec<Path>;
 
-    /// Tells the peers that nothing will follow. A peer that ends after this does not count as lost.
+    /// Sends the peers that nothing will follow. A peer that ends after this does not count as lost.
     fn close(&self);
 }

@@ -7,8 +7,8 @@
 //!
 //! Invariants: everything has a time limit. The connection of a process that does not know the secret, has
 //! another version, or violates the protocol, is closed, and this delays no other process. Nothing listens on
-//! an address other than loopback unless the caller named such an address: the coordinator listens where it
-//! is told to, and the others at the address from which they reach it.
+//! an address other than loopback unless the caller named such an address: the coordinator listens where the
+//! caller says, and the others at the address from which they reach it.
 //!
 //! ```
 //! use paceline_transport::{Coordinator, Secret, Settings, Transport, join};

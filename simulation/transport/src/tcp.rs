@@ -44,8 +44,8 @@ pub(crate) const FRAME_LIMIT: usize = (64 << 10) - HEADER_BYTES;
 const UNITS: RangeInclusive<usize> = 1_000..=9_000;
 
 /// The time after the last poll of the sockets from which on [`Transport::is_pending`] polls them again.
-/// Whoever waits asks that many times a microsecond; it must get a definite answer, because a thread that is
-/// told "perhaps" looks, finds nothing, asks again, and never sleeps.
+/// Whoever waits asks that many times a microsecond; it must get a definite answer, because a thread that
+/// gets "perhaps" looks, finds nothing, asks again, and never sleeps.
 const LOOK_EVERY: Duration = Duration::from_micros(20);
 
 /// The connections of one process to the others, or to some of them. [`crate::Coordinator`] and
@@ -119,7 +119,7 @@ impl Tcp {
         assert!(self.core.on_arrival.set(action).is_ok(), "it is said once what an arrival does");
     }
 
-    /// Announces that a thread of this process is about to sleep on something else and must be told of an
+    /// Announces that a thread of this process is about to sleep on something else and must be woken at an
     /// arrival.
     pub(crate) fn arm(&self) {
         self.core.poller.arm();
@@ -193,7 +193,7 @@ impl Core {
         }
     }
 
-    /// Tells the thread that sleeps on something else.
+    /// Wakes the thread that sleeps on something else.
     fn pass_on(&self) {
         if let Some(action) = self.on_arrival.get() {
             self.sleep(Duration::ZERO);

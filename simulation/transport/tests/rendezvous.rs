@@ -61,7 +61,7 @@ fn this() -> Command {
     Command::new(env::current_exe().expect("it runs"))
 }
 
-/// What a started process does: it returns each frame to its sender, until it is told to end or a peer is
+/// What a started process does: it returns each frame to its sender, until it is asked to end or a peer is
 /// lost. In the test itself, which is not a process of a run, it returns at once.
 #[test]
 fn a_process_of_a_run() {

@@ -79,7 +79,7 @@ impl Coordinator {
         let begun = self.begin(&joined, charge, by);
         if let Err(error) = &begun {
             for other in &joined {
-                // A lost process cannot be told.
+                // A lost process gets nothing.
                 let _ = message::send(&other.link, &Message::Refused(error.to_string()), by);
             }
         }

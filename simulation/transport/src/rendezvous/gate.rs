@@ -206,7 +206,7 @@ fn at_once(expected: usize) -> usize {
     let [most, least] = AT_ONCE;
     let may_open = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let may_open = may_open.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    // Where the system does not tell, most are taken to be free.
+    // Where the system gives no number, most are taken to be free.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     (may_open.saturating_sub(open + expected + SPARE_FILES) / 2).clamp(least, most)
 }

@@ -1,5 +1,5 @@
 //! Connections that were ended because they do not belong to the run: one entry for all of an address with
-//! the same reason, so that however many there are, a line tells of them.
+//! the same reason, so that however many there are, one line reports them.
 
 use std::fmt;
 use std::net::SocketAddr;

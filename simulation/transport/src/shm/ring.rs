@@ -11,10 +11,10 @@
 //! - *Bytes are read before they are overwritten.* The consumer stores the head with release after copying
 //!   the bytes; the producer loads it with acquire, and writes only where tail + length - head is at most the
 //!   capacity.
-//! - *A producer without room is told when there is room.* The producer stores `refused`, then loads the
-//!   head; the consumer stores the head, then loads `refused`. A sequentially consistent fence stands between
-//!   store and load on both sides, so that at least one of them sees what the other has stored: either the
-//!   producer finds the room, or the consumer finds the flag, clears it and wakes the producer.
+//! - *A producer without room learns when there is room.* The producer stores `refused`, then loads the head;
+//!   the consumer stores the head, then loads `refused`. A sequentially consistent fence stands between store
+//!   and load on both sides, so that at least one of them sees what the other has stored: either the producer
+//!   finds the room, or the consumer finds the flag, clears it and wakes the producer.
 //!
 //! `tests/loom.rs` checks the ring and the doorbell under all allowed memory orders; `tests/shuttle.rs` tries
 //! interleavings of whole transports.
@@ -168,7 +168,7 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    /// Writes a frame. Returns whether there was room for it. Without room, the consumer is asked to tell
+    /// Writes a frame. Returns whether there was room for it. Without room, the consumer is asked to report
     /// when there is.
     #[inline]
     pub(super) fn push(&mut self, ring: Ring<'_>, payload: &[u8]) -> Result<bool, Damage> {

@@ -146,7 +146,7 @@ impl Greeting {
     fn read(stream: &Stream, by: Instant) -> Result<Self, HandshakeError> {
         let mut bytes = vec![0; FIXED_BYTES];
         read_exactly(stream, &mut bytes[..1], by)?;
-        // The first byte tells whether waiting for more makes sense.
+        // The first byte shows whether waiting for more makes sense.
         if bytes[0] != MAGIC[0] {
             return Err(HandshakeError::Stranger);
         }

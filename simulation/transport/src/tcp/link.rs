@@ -6,7 +6,7 @@
 //!
 //! A loss has three states: none, found, reported. Between found and reported, frames that have arrived are
 //! still received. A failed write only means that there is something to read: what the peer sent last,
-//! perhaps its announcement, or the end, which tells more.
+//! perhaps its announcement, or the end, which says more.
 //!
 //! Invariants: frames leave and arrive in order, complete, once. Both buffers are bounded. Locks: no thread
 //! holds outgoing and incoming at the same time; the reason of the loss and the TLS session are locked last.
