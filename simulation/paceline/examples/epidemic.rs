@@ -1,5 +1,6 @@
 //! An infection in towns around a ring. The parameters of the model are a struct that serde reads from a
-//! scenario, the random numbers are Poisson variates and weighted choices, and towns tell to whom they send.
+//! scenario, the random numbers are Poisson variates and weighted choices, and towns declare to whom they
+//! send.
 use paceline::prelude::*;
 use paceline_scenario::Scenario;
 use serde::Deserialize;

@@ -39,9 +39,9 @@
 //! 3. The LPs are dealt to federates ([`Model::partition`]), the federates to threads. Every event goes to
 //!    [`Model::handle`] of its LP, in the order of time; the order of simultaneous events is fixed, see
 //!    [`TieBreak`].
-//! 4. An event that can no longer be taken back is *committed*: [`Model::commit`] sees it, observers are
-//!    told, and it enters the digest. In a run that never rolls back this is at once. [`Model::commit_state`]
-//!    sees the LP's state after the event, too.
+//! 4. An event that can no longer be taken back is *committed*: [`Model::commit`] and observers get it, and
+//!    it enters the digest. In a run that never rolls back this is at once. [`Model::commit_state`] sees the
+//!    LP's state after the event, too.
 //! 5. Now and then the run pauses: for a checkpoint, for other threads, to move LPs, or to try another
 //!    protocol. What runs between two pauses is a *leg*. No pause changes the result.
 //! 6. At the horizon ([`Simulation::until`]), when no events are left, or when somebody stops it
@@ -51,7 +51,7 @@
 //! # What deadlocks
 //!
 //! No model that runs here does: a run in which nothing can happen has no events, and ends. What looks like a
-//! deadlock elsewhere is an error that is told before the run, or by name while it runs:
+//! deadlock elsewhere is an error that is reported before the run, or by name while it runs:
 //!
 //! - Federates that wait for each other need a lookahead. Without one, windows and null messages are refused
 //!   ([`RunError::NoLookahead`], [`RunError::Link`] for a channel); sequential and optimistic runs need none.
@@ -68,7 +68,7 @@
 //! - **States** of optimistic runs are copied, unless there is an [`Undo`]: keep them small, or say what they
 //!   own ([`Model::state_bytes`]). Words given to [`Context::keep`] cost a word each.
 //! - **Messages to other federates** cost more than those within one. [`Model::partition`] should keep
-//!   neighbours together, and [`Model::channels`] tell who they are.
+//!   neighbours together, and [`Model::channels`] declare who they are.
 //! - **Payloads** are moved, and copied for a rollback only. Put large ones behind an `Arc`; what does not
 //!   change may be shared.
 //! - **Observers**, traces and [`Model::commit`] are paid where they are used, and nowhere else.
@@ -105,8 +105,8 @@
 //!
 //! [`Simulation::run`] runs to the end. [`Simulation::start`] gives a [`Run`] instead, which its owner moves
 //! on: to a time, by a window, or by one event. In between, states can be read and events can be sent in from
-//! outside. However a run is cut, its result is the same. An [`Observer`] is told of every event when it is
-//! final; with [`Simulation::pace`] simulated time follows the clock on the wall, times a factor.
+//! outside. However a run is cut, its result is the same. An [`Observer`] gets every event when it is final;
+//! with [`Simulation::pace`] simulated time follows the clock on the wall, times a factor.
 //! ```
 #![doc = include_str!("../examples/stepping.rs")]
 //! ```
@@ -137,9 +137,9 @@
 //!
 //! # Parameters and random numbers
 //!
-//! A model is a value: its parameters are its fields. [`scenario`] reads them by serde from a file, and tells
-//! mistakes with their places. [`Rng`] has the usual distributions, and is a `rand_core` generator for all
-//! others.
+//! A model is a value: its parameters are its fields. [`scenario`] reads them by serde from a file, and
+//! reports mistakes with their places. [`Rng`] has the usual distributions, and is a `rand_core` generator
+//! for all others.
 //! ```
 #![doc = include_str!("../examples/epidemic.rs")]
 //! ```
