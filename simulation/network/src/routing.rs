@@ -196,8 +196,8 @@ impl<'p> Search<'p> {
         }
         let Some(ways) = self.local(around, near, far) else {
             // As in SimGrid: two hosts or routers of a Full zone without a route have an empty one. Where
-            // nothing else is on the way, that is an error (`Platform::route_into`); else the
-            // reader has told it.
+            // nothing else is on the way, that is an error (`Platform::route_into`); else the reader has
+            // reported it.
             let is_empty =
                 matches!(self.platform.zone(around).routing, Routing::Full(_)) && near == from && far == to;
             return if is_empty { Ok(()) } else { Err(self.missing(around, near, far)) };

@@ -65,7 +65,7 @@ fn superscript(digit: char) -> char {
     digit.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])
 }
 
-/// The label of a tick: as many decimals as tell it from its neighbours, `step` away.
+/// The label of a tick: as many decimals as distinguish it from its neighbours, `step` away.
 pub(crate) fn tick(value: f64, step: f64) -> String {
     if value.abs() < step / 2.0 {
         return "0".to_owned();

@@ -18,14 +18,14 @@ use parts::{figure, result, table};
 /// A table about all findings together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Appendix {
-    /// What it tells, a paragraph each.
+    /// What it says, a paragraph each.
     pub about: Vec<String>,
     /// The table. Its title is the heading.
     pub table: Table,
 }
 
 /// A page about `findings`, in their order: what holds at the top, then a section for each. `lead` is what is
-/// said first, a paragraph each: how it was run, with what. `appendix` is shown last: what is told of all of
+/// said first, a paragraph each: how it was run, with what. `appendix` is shown last: what holds for all of
 /// them together.
 ///
 /// ```

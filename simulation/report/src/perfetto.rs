@@ -10,7 +10,7 @@
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes
 //! for itself, and only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run:
 //! the first failure is kept, writing stops after the last packets that are whole, and
-//! [`PerfettoTrace::finish`] tells.
+//! [`PerfettoTrace::finish`] returns it.
 //!
 //! Invariants: within what one worker writes, time stamps never fall; slices of one track never overlap if
 //! those given do not.

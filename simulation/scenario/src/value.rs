@@ -48,7 +48,7 @@ impl Raw {
     }
 }
 
-/// A number with a point or exponent, unless it is beyond what a float can tell from infinity or from zero.
+/// A number with a point or exponent, unless a float cannot distinguish it from infinity or from zero.
 fn float(text: &str) -> Raw {
     let Ok(number) = text.parse::<f64>() else { return Raw::Other("a number that cannot be read") };
     let is_word = text.ends_with("inf") || text.ends_with("nan");

@@ -119,7 +119,7 @@ impl<'t, 'o> Builder<'t, 'o> {
         error.place(self.name, self.text)
     }
 
-    /// Something that the reader does not follow to the letter, to be told to the user.
+    /// Something that the reader does not follow to the letter, to be shown to the user.
     pub fn notice(&mut self, at: Range<usize>, text: impl Into<String>) {
         let place = self.place(TextError::new(at, text, ""));
         let text = format!("{}:{}:{}: {}", place.file, place.line, place.column, place.problem);

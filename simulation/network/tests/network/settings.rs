@@ -1,5 +1,5 @@
-//! `<config>`: what a network model has is applied, what changes no time is told, everything else is refused
-//! by name.
+//! `<config>`: what a network model has is applied, what changes no time is reported, everything else is
+//! refused by name.
 
 use paceline_network::FlowModel;
 

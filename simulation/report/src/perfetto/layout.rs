@@ -10,7 +10,7 @@ use super::packet::{
     ProcessDescriptor, ThreadDescriptor, TracePacket, TrackDescriptor,
 };
 
-/// The number of the process; no number of the machine, so that a trace tells nothing about it.
+/// The number of the process; no number of the machine, so that a trace says nothing about it.
 const PID: i32 = 1;
 /// The sequence of what belongs to no worker.
 const SHARED: u32 = 1;

@@ -113,7 +113,7 @@ impl Frame {
     }
 }
 
-/// Has the library draw, and tell where things are.
+/// Has the library draw, and reports where things are.
 fn draw(
     drawing: &mut String,
     size: (u32, u32),

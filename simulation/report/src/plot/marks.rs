@@ -1,7 +1,7 @@
 //! The marks of a figure: lines, bars, points; and the swatches of its legend.
 //!
 //! Ours are full and drawn through, published ones hollow and dashed. Series differ by colour and by shape,
-//! so that they can be told apart without colours.
+//! so that they can be distinguished without colours.
 
 use maud::{Markup, html};
 

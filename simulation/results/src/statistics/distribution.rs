@@ -2,8 +2,8 @@
 //!
 //! A range holds the numbers with the same sign, power of two and first seven bits after the leading one: it
 //! is at most 1/128 of its lower end wide, so its middle is at most 0.4 % from every value in it. This is the
-//! histogram of G. Tene's HdrHistogram, whose ranges follow from the bits of a number; no logarithm is taken,
-//! so that the same value is in the same range on every machine.
+//! histogram of G. Tene's HdrHistogram, whose ranges follow from bits; no logarithm is taken, so that the
+//! same value is in the same range on every machine.
 //!
 //! Invariant: a range is there only if a value is in it.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Join;
 
-/// Bits of a number that do not tell ranges apart.
+/// Bits of a number that do not distinguish ranges.
 const WITHIN: u32 = 52 - 7;
 
 /// How values are distributed.
