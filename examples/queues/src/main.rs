@@ -2,7 +2,7 @@
 //! station, or leaves.
 //!
 //! It is a Jackson network: each station is an M/M/c queue whose customers come from outside and from the
-//! others, so that Erlang's formula tells the mean wait. Customers take a fixed time from one station to the
+//! others, so that Erlang's formula gives the mean wait. Customers take a fixed time from one station to the
 //! next, which is the lookahead.
 
 use std::collections::VecDeque;

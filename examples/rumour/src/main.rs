@@ -70,7 +70,7 @@ async fn live(cx: Process<u32>, person: u32, rumour: Rumour, heard: Arc<Heard>) 
     } else {
         match cx.receive_within(u64::from(person), rumour.patience).await {
             Ok(hops) => hops,
-            // Nobody has told it in time.
+            // Nobody has passed the rumour on in time.
             Err(_) => return,
         }
     };
