@@ -2,8 +2,8 @@
 //! that has a place.
 //!
 //! What follows the first line that is `~~~~` is the text of every profile that the file names. The readers
-//! never panic, and take no memory or time out of proportion; on what they accept, routes are found or told
-//! to be missing.
+//! never panic, and take no memory or time out of proportion; on what they accept, routes are found or
+//! reported as missing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -35,7 +35,7 @@ const LPS: u32 = 6;
 #[derive(Clone, Debug)]
 pub struct Ring;
 
-/// What the LPs of the ring tell each other.
+/// The messages between the LPs of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Told {
     /// Any number.
