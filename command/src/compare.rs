@@ -50,7 +50,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), CommandError> {
         stdout::print(&page)?;
     }
     if let Some(agreement) = agreements.iter().find(|agreement| !agreement.holds()) {
-        return Err(Special::Disagree(told(agreement)).into());
+        return Err(Special::Disagree(in_words(agreement)).into());
     }
     let failed = compared.into_iter().find_map(|(kind, outcome)| Some((kind, outcome.err()?)));
     failed.map_or(Ok(()), |(kind, error)| Err(Special::Machine(kind, error).into()))
@@ -112,7 +112,7 @@ fn said(agreements: &[Agreement]) -> String {
     agreements.iter().filter(|agreement| agreement.holds()).map(line).collect()
 }
 
-fn told(agreement: &Agreement) -> String {
+fn in_words(agreement: &Agreement) -> String {
     let digests: Vec<_> = agreement.digests.iter().map(|(kind, digest)| format!("{kind} {digest}")).collect();
     format!("{}: {}", agreement.workload, digests.join(", "))
 }

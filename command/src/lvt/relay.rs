@@ -44,8 +44,8 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
         CommandError::Option(format!("--qemu {qemu}: cannot watch process {qemu}: {errno}"))
     })?;
     let stop = Arc::new(AtomicBool::new(false));
-    let tell = Arc::clone(&stop);
-    signals::on_each(move |_| tell.store(true, Ordering::Relaxed)).map_err(CommandError::Signals)?;
+    let signalled = Arc::clone(&stop);
+    signals::on_each(move |_| signalled.store(true, Ordering::Relaxed)).map_err(CommandError::Signals)?;
     let is_over = |wait| -> Result<bool, CommandError> {
         Ok(stop.load(Ordering::Relaxed) || has_ended(process.as_fd(), wait)?)
     };

@@ -54,8 +54,8 @@ fn parse(text: &str, platform: &Platform) -> Result<Vec<Transfer>, (usize, Strin
         };
         let number = bytes.parse().ok().filter(|bytes: &f64| (0.0..=MOST_BYTES).contains(bytes));
         let Some(number) = number else {
-            let told = shortened(bytes);
-            return Err(wrong(format!("`{told}` as a number of bytes; allowed: a number from 0 to 1e18")));
+            let shown = shortened(bytes);
+            return Err(wrong(format!("`{shown}` as a number of bytes; allowed: a number from 0 to 1e18")));
         };
         let host = |name: &str| {
             platform.host(name).ok_or_else(|| {
