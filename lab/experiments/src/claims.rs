@@ -40,19 +40,20 @@ impl Claims {
         ours: impl FnOnce() -> Result<Ours, CellError>,
     ) -> Result<(), CellError> {
         let what = what.into();
-        let ours = self.told(&what, ours)?;
+        let ours = self.if_planned(&what, ours)?;
         self.checks.extend(ours.map(|ours| check(what, published, must, ours)));
         Ok(())
     }
 
-    /// What `tell` tells, a figure or a note; nothing if one of its runs was not planned. `what` is its name.
-    pub fn told<T>(
+    /// The result of `compute`, a figure or a note; nothing if one of its runs was not planned. `what` is its
+    /// name.
+    pub fn if_planned<T>(
         &mut self,
         what: &str,
-        tell: impl FnOnce() -> Result<T, CellError>,
+        compute: impl FnOnce() -> Result<T, CellError>,
     ) -> Result<Option<T>, CellError> {
-        match tell() {
-            Ok(told) => Ok(Some(told)),
+        match compute() {
+            Ok(value) => Ok(Some(value)),
             Err(CellError::NotRun(_)) => {
                 self.left_out.push(what.to_owned());
                 Ok(None)

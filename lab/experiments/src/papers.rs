@@ -64,8 +64,12 @@ mod tests {
     #[test]
     fn every_experiment_names_its_source_first() {
         for experiment in crate::experiments() {
-            let told = introduction(experiment.name);
-            assert!(told.first().is_some_and(|first| first.starts_with("Source: ")), "{}", experiment.name);
+            let paragraphs = introduction(experiment.name);
+            assert!(
+                paragraphs.first().is_some_and(|first| first.starts_with("Source: ")),
+                "{}",
+                experiment.name
+            );
         }
         assert!(introduction("of-nobody").is_empty());
     }

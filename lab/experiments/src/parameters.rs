@@ -143,12 +143,12 @@ impl Parameters {
         read: &dyn Fn(&Raw) -> Result<T, String>,
     ) -> Result<T, ScenarioError> {
         let Any(raw) = self.full.required_within(key, allowed)?;
-        let told = |section: &Section, name: &str, raw: &Raw, why: &str| {
+        let refusal = |section: &Section, name: &str, raw: &Raw, why: &str| {
             section.refuse(key, format!("`{key}` in [{name}] cannot be {raw}{why}"), allowed)
         };
-        let full = read(&raw).map_err(|why| told(&self.full, "parameters", &raw, &why))?;
+        let full = read(&raw).map_err(|why| refusal(&self.full, "parameters", &raw, &why))?;
         let Some(Any(raw)) = self.quick.optional_within(key, allowed)? else { return Ok(full) };
-        let quick = read(&raw).map_err(|why| told(&self.quick, "quick", &raw, &why))?;
+        let quick = read(&raw).map_err(|why| refusal(&self.quick, "quick", &raw, &why))?;
         Ok(if self.is_quick { quick } else { full })
     }
 }

@@ -35,10 +35,10 @@ pub fn reproduce(
     let plan = |experiment: &&Experiment| Ok((experiment.name, experiment.title, experiment.plan(setup)?));
     let mut batch = Batch::of(experiments.iter().map(plan).collect::<Result<Vec<_>, ScenarioError>>()?);
     let other = match &setup.given {
-        Some(given) => Some((given.experiment(), given.told()?)),
+        Some(given) => Some((given.experiment(), given.differences()?)),
         None => None,
     };
-    let other = other.filter(|(_, told)| !told.is_empty());
+    let other = other.filter(|(_, differences)| !differences.is_empty());
     let cells = batch.cells().len();
     let mut results = Results::default();
     let job = |cell: Cell| -> Result<_, Infallible> { Ok((cell.job)()) };
@@ -48,9 +48,9 @@ pub fn reproduce(
     });
     let introduced = |mut finding: Finding| {
         finding.about.splice(0..0, introduction(&finding.name));
-        if let Some((_, told)) = other.as_ref().filter(|(name, _)| *name == finding.name) {
-            finding.notes.insert(0, told.clone());
-            finding.parameters.clone_from(told);
+        if let Some((_, differences)) = other.as_ref().filter(|(name, _)| *name == finding.name) {
+            finding.notes.insert(0, differences.clone());
+            finding.parameters.clone_from(differences);
         }
         finding
     };

@@ -42,7 +42,7 @@ fn holding(findings: &[Finding]) -> BTreeSet<Claim> {
     claims.collect()
 }
 
-fn told<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
+fn claims_in_words<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
     let claims: Vec<_> = claims.map(|(name, what)| format!("{name}: {what}")).collect();
     if claims.is_empty() { "none".into() } else { claims.join("; ") }
 }
@@ -100,7 +100,8 @@ pub fn sensitivity(
                 let now = run(&experiments, &other, &format!("{name} {changed}"))?;
                 if now != base {
                     decides = true;
-                    let (lost, won) = (told(base.difference(&now)), told(now.difference(&base)));
+                    let (lost, won) =
+                        (claims_in_words(base.difference(&now)), claims_in_words(now.difference(&base)));
                     table.row([format!("{name} ({value} {unit})"), changed, lost, won]);
                 }
             }

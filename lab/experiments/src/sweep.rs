@@ -210,13 +210,13 @@ mod tests {
     fn a_parameter_is_told_to_the_plan_and_changes_no_constant() {
         let setup = Setup::default();
         let over = Over::parameter("rounds", Axis::linear("rounds", ""), &[1, 2], 3, &setup);
-        let told = std::cell::RefCell::new(Vec::new());
+        let seen = std::cell::RefCell::new(Vec::new());
         over.cells(&setup, |value, own| {
             assert_eq!(own.calibration, Calibration::default());
-            told.borrow_mut().push(value);
+            seen.borrow_mut().push(value);
             []
         });
-        assert_eq!(told.into_inner(), [1, 2]);
+        assert_eq!(seen.into_inner(), [1, 2]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub fn list<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result
 /// Prints findings; for people `before`, and then what they say.
 pub fn print(findings: &[Finding], form: Form, before: &str) -> Result<(), CommandError> {
     let text = match (form, findings) {
-        (Form::Text, findings) => format!("{before}{}", told(findings)),
+        (Form::Text, findings) => format!("{before}{}", in_words(findings)),
         (Form::Json, [only]) => format!("{}\n", only.json()),
         (Form::Json | Form::JsonArray, findings) => format!("{}\n", json(findings)),
     };
@@ -116,24 +116,24 @@ pub fn form(quick: bool) -> &'static str {
 }
 
 /// What findings say, for people.
-fn told(findings: &[Finding]) -> String {
-    let mut told = String::new();
+fn in_words(findings: &[Finding]) -> String {
+    let mut printed = String::new();
     for finding in findings {
         let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());
-        told +=
+        printed +=
             &format!("{}: {} ({wall} s)\n{}\n", finding.name, finding.title, grid(&finding.check_table()));
         for sweep in &finding.sweeps {
-            told += &format!("  {}\n", sweep.sentence());
+            printed += &format!("  {}\n", sweep.sentence());
         }
         for note in &finding.notes {
-            told += &format!("  {note}\n");
+            printed += &format!("  {note}\n");
         }
-        told.push('\n');
+        printed.push('\n');
     }
     let held = findings.iter().filter(|finding| finding.holds()).count();
     let checks: usize = findings.iter().map(|finding| finding.checks.len()).sum();
     let checks_held: usize = findings.iter().map(Finding::held).sum();
-    told + &format!("{held} of {} experiments hold, {checks_held} of {checks} checks\n", findings.len())
+    printed + &format!("{held} of {} experiments hold, {checks_held} of {checks} checks\n", findings.len())
 }
 
 /// A table for a terminal, or for a file where there is none.
@@ -167,9 +167,12 @@ mod tests {
         };
         let finding =
             |checks| Finding { name: "one".into(), title: "shows".into(), checks, ..Finding::default() };
-        let told =
-            told(&[finding(vec![check(true)]), finding(vec![check(true), check(false)]), finding(vec![])]);
-        assert!(told.starts_with("one: shows (0 s)\n"), "{told}");
-        assert!(told.ends_with("1 of 3 experiments hold, 2 of 3 checks\n"), "{told}");
+        let printed = in_words(&[
+            finding(vec![check(true)]),
+            finding(vec![check(true), check(false)]),
+            finding(vec![]),
+        ]);
+        assert!(printed.starts_with("one: shows (0 s)\n"), "{printed}");
+        assert!(printed.ends_with("1 of 3 experiments hold, 2 of 3 checks\n"), "{printed}");
     }
 }

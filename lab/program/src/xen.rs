@@ -122,13 +122,14 @@ pub fn findings(arguments: &RunArguments) -> Result<Vec<Finding>, CommandError> 
         arguments.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let setup = Setup { quick: arguments.quick, ..Setup::default() };
     let how = Course { setup: &setup, workers, twice: arguments.determinism, logs: &logs };
-    Ok(course(&mut lab, &chosen, how, &|progress| tell(progress, arguments.json)).map_err(LabFailure::Xen)?)
+    Ok(course(&mut lab, &chosen, how, &|progress| print_progress(progress, arguments.json))
+        .map_err(LabFailure::Xen)?)
 }
 
 /// Reports progress: what is built, which part of which boot has begun, and what guests report.
-fn tell(progress: Progress<'_>, quiet: bool) {
+fn print_progress(progress: Progress<'_>, quiet: bool) {
     match progress {
-        Progress::Told(line) => say(line, quiet),
+        Progress::Message(line) => say(line, quiet),
         Progress::Line { boot, line, .. } => {
             if let Some((_, part)) = line.split_once("lab: mark=").filter(|(_, part)| !part.is_empty()) {
                 say(&format!("{boot}: {part}"), quiet);

@@ -35,7 +35,7 @@ pub struct Course<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// Something is being downloaded or built.
-    Told(&'a str),
+    Message(&'a str),
     /// A boot has printed a line.
     Line {
         /// Its key.
@@ -64,7 +64,7 @@ pub fn course(
 ) -> Result<Vec<Finding>, LabError> {
     let mut batch = Batch::new(experiments, course.setup);
     let boots: Vec<&Boot> = batch.cells().iter().collect();
-    lab.prepare(&boots, &|line| progress(Progress::Told(line)))?;
+    lab.prepare(&boots, &|line| progress(Progress::Message(line)))?;
     fs::create_dir_all(course.logs).map_err(io("make the folder", course.logs))?;
     let lab: &Lab = lab;
     let (mut results, mut different) = (Results::default(), BTreeMap::new());

@@ -26,12 +26,12 @@ pub enum LabError {
         problem: String,
     },
     /// A program that was started has failed.
-    #[error("{what} failed ({status}):\n{told}")]
+    #[error("{what} failed ({status}):\n{printed}")]
     Command {
         what: String,
         status: String,
         /// The end of what it printed.
-        told: String,
+        printed: String,
     },
     /// A file or a program cannot be used.
     #[error("cannot {doing} {}: {reason}", path.display())]

@@ -45,7 +45,7 @@ pub(crate) fn hypervisor(
     ours: &Path,
     debug: bool,
     stop: &Stop,
-    told: &mut dyn FnMut(&str),
+    listener: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, LabError> {
     let variant = if debug { "debug" } else { "release" };
     let configuration =
@@ -63,16 +63,16 @@ pub(crate) fn hypervisor(
     }
     let trees = cache.join("trees");
     fs::create_dir_all(&trees).map_err(io("make the folder", &trees))?;
-    let _locked = lock(&trees.join(format!("{variant}.lock")), stop, told)?;
+    let _locked = lock(&trees.join(format!("{variant}.lock")), stop, listener)?;
     if built.exists() {
         return Ok(built);
     }
     let tree = trees.join(variant);
     let stamp = tree.join("paceline-base");
     if fs::read_to_string(&stamp).is_ok_and(|stamped| stamped == base) {
-        told(&format!("Compiling Xen again with what changed ({variant}) ..."));
+        listener(&format!("Compiling Xen again with what changed ({variant}) ..."));
     } else {
-        told(&format!("Compiling Xen with Paceline's schedulers ({variant}; two minutes) ..."));
+        listener(&format!("Compiling Xen with Paceline's schedulers ({variant}; two minutes) ..."));
         let _ = fs::remove_dir_all(&tree);
         fs::create_dir_all(&tree).map_err(io("make the folder", &tree))?;
         let mut tar = command("tar");

@@ -14,14 +14,14 @@ use crate::emulator::{DOM0, HYPERVISOR, KERNEL, emulate};
 use crate::error::{LabError, io};
 use crate::hypervisor::{check_sources, hypervisor};
 use crate::packages::{Packages, packages};
-use crate::process::{Ended, Stop, told_status};
+use crate::process::{Ended, Stop, status_text};
 use crate::script;
 use crate::systems::Systems;
 use crate::tools::check_tools;
 use crate::transcript::{Reader, Transcript};
 
 /// Receives messages about progress.
-pub type Told<'a> = dyn Fn(&str) + Sync + 'a;
+pub type Listener<'a> = dyn Fn(&str) + Sync + 'a;
 
 /// A lab.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub struct Booted {
 impl Lab {
     /// A lab for the hypervisor sources in the folder `sources`; downloads what it needs if that is not there
     /// yet. It gives up when a stop is requested.
-    pub fn open(sources: &Path, stop: &Stop, told: &Told<'_>) -> Result<Self, LabError> {
+    pub fn open(sources: &Path, stop: &Stop, listener: &Listener<'_>) -> Result<Self, LabError> {
         check_sources(sources)?;
         let sources = fs::canonicalize(sources).map_err(io("find", sources))?;
         if env::consts::ARCH != "x86_64" {
@@ -57,22 +57,22 @@ impl Lab {
         check_tools()?;
         let cache = cache()?;
         fs::create_dir_all(&cache).map_err(io("make the folder", &cache))?;
-        let packages = packages(&cache, stop, &mut |line| told(line))?;
+        let packages = packages(&cache, stop, &mut |line| listener(line))?;
         Ok(Self { cache, sources, packages, systems: None, stop: stop.clone() })
     }
 
     /// Builds the hypervisor, with checks of its invariants if `debug`, unless it exists; returns its path.
-    pub fn build(&self, debug: bool, told: &Told<'_>) -> Result<PathBuf, LabError> {
+    pub fn build(&self, debug: bool, listener: &Listener<'_>) -> Result<PathBuf, LabError> {
         let Self { cache, packages, sources, stop, .. } = self;
-        hypervisor(cache, packages, sources, debug, stop, &mut |line| told(line))
+        hypervisor(cache, packages, sources, debug, stop, &mut |line| listener(line))
     }
 
     /// Builds all that these boots need.
-    pub fn prepare(&mut self, boots: &[&Boot], told: &Told<'_>) -> Result<(), LabError> {
+    pub fn prepare(&mut self, boots: &[&Boot], listener: &Listener<'_>) -> Result<(), LabError> {
         boots.iter().try_for_each(|boot| script::check(boot))?;
         for debug in [false, true] {
             if boots.iter().any(|boot| boot.debug == debug) {
-                self.build(debug, told)?;
+                self.build(debug, listener)?;
             }
         }
         self.systems = Some(Systems::new(&self.cache, &self.packages, &self.sources, &self.stop)?);
@@ -110,7 +110,7 @@ impl Lab {
         });
         let removed = fs::remove_dir_all(&folder).map_err(io("remove", &folder));
         let ended = match ended? {
-            Ended::Exited(status) => format!("the machine ended before its steps ({})", told_status(status)),
+            Ended::Exited(status) => format!("the machine ended before its steps ({})", status_text(status)),
             Ended::Overdue => format!("it was not over after {} s of real time", boot.limit_s),
         };
         removed?;

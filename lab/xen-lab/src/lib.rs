@@ -35,6 +35,6 @@ pub use boot::{Boot, Domain, Step};
 pub use course::{Course, Progress, course};
 pub use error::LabError;
 pub use experiment::{Experiment, Plan, XenLab};
-pub use lab::{Booted, Lab, Told};
+pub use lab::{Booted, Lab, Listener};
 pub use process::Stop;
 pub use transcript::{Entry, Part, Results, Source, Transcript, TranscriptError};

@@ -13,7 +13,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(300);
 
 /// Waits until no other process holds the lock on the file `path`; the lock is released when the returned
 /// value is dropped.
-pub(crate) fn lock(path: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<File, LabError> {
+pub(crate) fn lock(path: &Path, stop: &Stop, listener: &mut dyn FnMut(&str)) -> Result<File, LabError> {
     let file = File::create(path).map_err(io("write", path))?;
     let mut waits = false;
     loop {
@@ -22,7 +22,7 @@ pub(crate) fn lock(path: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Resu
             Err(TryLockError::Error(reason)) => return Err(io("lock", path)(reason)),
             Err(TryLockError::WouldBlock) => {
                 if !waits {
-                    told("Waiting for another run of the lab that downloads or builds ...");
+                    listener("Waiting for another run of the lab that downloads or builds ...");
                     waits = true;
                 }
                 stop.check()?;

@@ -60,14 +60,18 @@ pub(crate) struct Packages {
 }
 
 /// Downloads the packages into the folder `cache`, unless they are there.
-pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<Packages, LabError> {
+pub(crate) fn packages(
+    cache: &Path,
+    stop: &Stop,
+    listener: &mut dyn FnMut(&str),
+) -> Result<Packages, LabError> {
     let (root, sources) = (cache.join("root"), cache.join("source"));
     let (complete, wanted) = (root.join("complete"), wanted());
     let there = || fs::read_to_string(&complete).is_ok_and(|found| found == wanted);
-    let locked = if there() { None } else { Some(lock(&cache.join("lock"), stop, told)?) };
+    let locked = if there() { None } else { Some(lock(&cache.join("lock"), stop, listener)?) };
     // The lab that held the lock may have downloaded them.
     if locked.is_some() && !there() {
-        told("Downloading Xen's source, its tools, a kernel and an emulator (95 MB) ...");
+        listener("Downloading Xen's source, its tools, a kernel and an emulator (95 MB) ...");
         let apt = Apt::new(cache, stop)?;
         // Incomplete folders are removed.
         for folder in [&root, &sources] {
@@ -75,7 +79,7 @@ pub(crate) fn packages(cache: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) ->
             fs::create_dir_all(folder).map_err(io("make the folder", folder))?;
         }
         apt.get(&sources, &["source", "--download-only", "-qq", "xen"])?;
-        unpack(&apt, &root, stop, told)?;
+        unpack(&apt, &root, stop, listener)?;
         kernel(&root, stop)?;
         fs::write(&complete, wanted).map_err(io("write", &complete))?;
     }
@@ -92,7 +96,7 @@ fn wanted() -> String {
     format!("{SUITE}: {} {KERNEL}\n{EMULATOR_SUITE}: {EMULATOR}\n", PROGRAMS.join(" "))
 }
 
-fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+fn unpack(apt: &Apt, root: &Path, stop: &Stop, listener: &mut dyn FnMut(&str)) -> Result<(), LabError> {
     let simulated = apt.get(root, &[&["-s", "install"], PROGRAMS].concat())?;
     let mut names: Vec<String> = words_after(&simulated, "Inst ");
     names.extend(PROGRAMS.iter().map(|name| (*name).to_owned()));
@@ -110,7 +114,7 @@ fn unpack(apt: &Apt, root: &Path, stop: &Stop, told: &mut dyn FnMut(&str)) -> Re
     fs::create_dir_all(&folder).map_err(io("make the folder", &folder))?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     apt.get(&folder, &[&["download", "-qq"], &names[..]].concat())?;
-    told("Unpacking ...");
+    listener("Unpacking ...");
     for entry in fs::read_dir(&folder).map_err(io("read", &folder))?.filter_map(Result::ok) {
         let (package, name) = (entry.path(), entry.file_name());
         let mut unpack = command("sh");
@@ -195,9 +199,9 @@ impl<'a> Apt<'a> {
 /// Turns the failure of a command into the error that this machine lacks something.
 fn lacking(what: &'static str) -> impl Fn(LabError) -> LabError {
     move |error| match error {
-        LabError::Command { told, .. } => LabError::Skipped(format!(
+        LabError::Command { printed, .. } => LabError::Skipped(format!(
             "{what}{}",
-            told.lines().next_back().map(|line| format!(" ({})", line.trim())).unwrap_or_default()
+            printed.lines().next_back().map(|line| format!(" ({})", line.trim())).unwrap_or_default()
         )),
         LabError::Io { doing, path, reason } => {
             LabError::Skipped(format!("{what} (cannot {doing} {}: {reason})", path.display()))

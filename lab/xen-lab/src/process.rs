@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const LINES_WAITING_MAX: usize = 1024;
 
 /// How many lines of output of a failed program are reported.
-const LINES_TOLD: usize = 15;
+const LINES_KEPT: usize = 15;
 
 /// A request to stop, which can be made anywhere, even in a signal handler.
 #[derive(Clone, Debug, Default)]
@@ -130,15 +130,15 @@ pub(crate) fn run(what: &str, command: Command, stop: &Stop) -> Result<Vec<Strin
     match follow(command, None, stop, |line| printed.push(line.to_owned()))? {
         Ended::Exited(status) if status.success() => Ok(printed),
         Ended::Exited(status) => {
-            let told = printed[printed.len().saturating_sub(LINES_TOLD)..].join("\n");
-            Err(LabError::Command { what: what.into(), status: told_status(status), told })
+            let printed = printed[printed.len().saturating_sub(LINES_KEPT)..].join("\n");
+            Err(LabError::Command { what: what.into(), status: status_text(status), printed })
         }
         Ended::Overdue => unreachable!("there is no limit"),
     }
 }
 
 /// How a program ended, in words.
-pub(crate) fn told_status(status: ExitStatus) -> String {
+pub(crate) fn status_text(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
         (None, Some(signal)) => format!("signal {signal}"),

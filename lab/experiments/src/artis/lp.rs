@@ -69,7 +69,7 @@ pub struct Load {
     /// The standard deviation of the work of a batch, as a part of its mean.
     pub spread: f64,
     /// Whether threads report their LVT to the scheduler.
-    pub told: bool,
+    pub reports_lvt: bool,
 }
 
 impl Load {
@@ -121,7 +121,8 @@ pub fn programs(load: &Load, runtime: Runtime) -> Vec<Box<dyn Program>> {
     let load = Arc::new(load.clone());
     let mut programs: Vec<Box<dyn Program>> = Vec::new();
     for lp in 0..load.lps {
-        let common = Common { load: Arc::clone(&load), runtime, lp, queue: VecDeque::new(), told: false };
+        let common =
+            Common { load: Arc::clone(&load), runtime, lp, queue: VecDeque::new(), has_begun: false };
         let rng = Rng::new(1, lp.into());
         programs.push(Box::new(Main {
             common: common.clone(),
@@ -148,7 +149,7 @@ struct Common {
     /// What it does next.
     queue: VecDeque<Op>,
     /// Whether it has said that it simulates.
-    told: bool,
+    has_begun: bool,
 }
 
 impl Clone for Common {
@@ -156,7 +157,7 @@ impl Clone for Common {
     fn clone(&self) -> Self {
         let Self { load, runtime, lp, .. } = self;
         let queue = VecDeque::new();
-        Self { load: Arc::clone(load), runtime: *runtime, lp: *lp, queue, told: false }
+        Self { load: Arc::clone(load), runtime: *runtime, lp: *lp, queue, has_begun: false }
     }
 }
 
@@ -175,7 +176,7 @@ impl Common {
     /// then a message would not wake it, for it is still awake, and it would stay behind all that have
     /// work.
     fn begin(&mut self, guest: &mut Guest<'_>) {
-        if self.load.told && !std::mem::replace(&mut self.told, true) {
+        if self.load.reports_lvt && !std::mem::replace(&mut self.has_begun, true) {
             guest.flag_simulating(true);
             guest.report_lvt(0);
             guest.flag_waiting(false);
@@ -184,7 +185,7 @@ impl Common {
 
     /// Reports an LVT within the step: the part of it that corresponds to the batches that are done.
     fn report(&self, guest: &mut Guest<'_>, step: u32, batches: u32) {
-        if self.load.told {
+        if self.load.reports_lvt {
             guest.report_lvt((u64::from(step) * u64::from(BATCHES) + u64::from(batches)) * 125_000_000);
         }
     }

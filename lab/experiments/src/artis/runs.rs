@@ -124,7 +124,7 @@ pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Ca
         look_ns: calibration.get("artis.look"),
         // The number of receivers of a batch's pings has a Poisson distribution.
         spread: 1.0 / (own_hosts * heard / f64::from(super::lp::BATCHES)).sqrt(),
-        told: false,
+        reports_lvt: false,
     }
 }
 
@@ -151,7 +151,7 @@ impl Case {
     fn run(self, calibration: &Calibration) -> Found<Measure> {
         let Size { hosts, steps } = self.size;
         let mut load = load(hosts, self.lps, steps, self.dealing, calibration);
-        load.told = self.scheduler == Scheduler::LeastLvt;
+        load.reports_lvt = self.scheduler == Scheduler::LeastLvt;
         let processes = programs(&load, self.runtime);
         let mut spec = MachineSpec { costs: costs(calibration), ..MachineSpec::default() };
         spec.hosts.push(self.scheduler.host("host", self.smt, calibration));

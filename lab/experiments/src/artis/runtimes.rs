@@ -220,8 +220,8 @@ fn hyper_threading_claims(claims: &mut Claims, figure: usize, off: &Curve, on: &
         claims.add(what, published, must, || {
             let gain = |lps: &u32| Ok(off.at(*lps)? / on.at(*lps)? - 1.0);
             let gains: Vec<f64> = lps.iter().map(gain).collect::<Found<_>>()?;
-            let told: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
-            Ok((format!("{} with {lps:?} LPs", told.join(", ")), gains.into_iter().all(holds)))
+            let percentages: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
+            Ok((format!("{} with {lps:?} LPs", percentages.join(", ")), gains.into_iter().all(holds)))
         })
     };
     match figure {

@@ -108,14 +108,14 @@ impl Sweeps {
         let [best, _] = self.cases();
         let time = |results: &Results| results.value(&best.key(), "time");
         let times = self.backends.curve("run time", Wanted::AtMost(seconds), results, time)?;
-        let told = |point: Option<&(f64, f64)>| {
+        let in_words = |point: Option<&(f64, f64)>| {
             point.map_or_else(String::new, |(ns, seconds)| {
                 format!("{:.0} us a packet {seconds:.2} s", ns / 1e3)
             })
         };
         let (within, beyond): (Vec<_>, Vec<_>) = times.points.iter().partition(|point| point.1 <= seconds);
         let beyond =
-            if beyond.is_empty() { String::new() } else { format!(", with {}", told(beyond.first())) };
+            if beyond.is_empty() { String::new() } else { format!(", with {}", in_words(beyond.first())) };
         Ok(format!(
             "Not as in the paper: the error at {tick_us} us, which it has at {error} %. Its {seconds} s are {seconds} ms a round at most, as \
              they contain starting the processes on three guests. {PACKETS:.0} packets a round go through DOM0 (three messages, and two of \
@@ -123,7 +123,7 @@ impl Sweeps {
              with {}{beyond}. So the run time allows the costs with which the sweeps hold, and does not show that they were \
              those of the paper's host.",
             1e3 * seconds / PACKETS,
-            told(within.last()),
+            in_words(within.last()),
         ))
     }
 

@@ -80,21 +80,21 @@ impl Given {
         let mut section = self.scenario()?.section("constants")?;
         let paper = self.experiment.name.split('-').next().unwrap_or_default();
         let of_paper = |name: &'static str| name.strip_prefix(paper)?.strip_prefix('.');
-        let own: Vec<_> =
+        let chosen: Vec<_> =
             CONSTANTS.iter().filter_map(|constant| Some((of_paper(constant.name)?, constant))).collect();
         let mut calibration = Calibration::default();
-        if own.is_empty() {
+        if chosen.is_empty() {
             let given = section.rest();
             return given.first().map_or(Ok(calibration), |(key, _)| {
                 let problem = format!("`{key}` in [constants]: {} measures real time", self.experiment.name);
                 Err(section.refuse(key, problem, "no constants for this experiment"))
             });
         }
-        let names: Vec<_> = own.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = chosen.iter().map(|(name, _)| *name).collect();
         let mut table = section.table(paper)?;
         section.finish()?;
         for (key, raw) in table.rest() {
-            let Some((_, constant)) = own.iter().find(|(name, _)| *name == key) else {
+            let Some((_, constant)) = chosen.iter().find(|(name, _)| *name == key) else {
                 return Err(table.unknown(&key, format!("there is no constant `{paper}.{key}`"), &names));
             };
             let kind = kinds::count(1..=constant.value * MOST_TIMES);
@@ -109,10 +109,10 @@ impl Given {
     }
 
     /// What is not as in the built-in file and in the table of constants, in a sentence; nothing if all is.
-    pub(crate) fn told(&self) -> Result<String, ScenarioError> {
+    pub(crate) fn differences(&self) -> Result<String, ScenarioError> {
         let built_in = Scenario::parse(&self.file, self.experiment.parameters, "".as_ref(), &[])?;
-        let (own, built_in) = (values(self.scenario()?, self.quick)?, values(built_in, self.quick)?);
-        let mut told: Vec<_> = own
+        let (chosen, built_in) = (values(self.scenario()?, self.quick)?, values(built_in, self.quick)?);
+        let mut differences: Vec<_> = chosen
             .iter()
             .filter_map(|(key, raw)| {
                 let usual = built_in.get(key).filter(|usual| *usual != raw)?;
@@ -120,16 +120,16 @@ impl Given {
             })
             .collect();
         let calibration = self.calibration()?;
-        told.extend(CONSTANTS.iter().filter_map(|constant| {
-            let own = calibration.get(constant.name);
-            let told =
-                || format!("{} = {own} in place of {} {}", constant.name, constant.value, constant.unit);
-            (own != constant.value).then(told)
+        differences.extend(CONSTANTS.iter().filter_map(|constant| {
+            let chosen = calibration.get(constant.name);
+            let difference =
+                || format!("{} = {chosen} in place of {} {}", constant.name, constant.value, constant.unit);
+            (chosen != constant.value).then(difference)
         }));
-        if told.is_empty() {
+        if differences.is_empty() {
             return Ok(String::new());
         }
-        Ok(format!("With other parameters than the built-in ones: {}.", told.join("; ")))
+        Ok(format!("With other parameters than the built-in ones: {}.", differences.join("; ")))
     }
 }
 

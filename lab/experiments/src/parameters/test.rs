@@ -206,7 +206,7 @@ fn what_is_not_built_in_is_told_in_a_sentence() {
     let experiment = named("nsx-fig10");
     let told = |changes: &[&str], quick| {
         let changes: Vec<String> = changes.iter().map(|text| (*text).to_owned()).collect();
-        Given::changed(&experiment, &changes, quick).told().expect("it is sound")
+        Given::changed(&experiment, &changes, quick).differences().expect("it is sound")
     };
     assert_eq!(told(&[], true), "");
     assert_eq!(told(&["rounds=1000"], true), "");

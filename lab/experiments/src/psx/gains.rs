@@ -27,10 +27,10 @@ fn alone(setup: &Setup) -> String {
 
 /// That the gains with remote messages are beyond the stated one, and what they hang on.
 fn above(rows: &[Row], (words, stated): Stated) -> Option<String> {
-    let (_, most, told) = range(rows.iter().filter(|row| row.load.local < 100)).ok()?;
+    let (_, most, in_words) = range(rows.iter().filter(|row| row.load.local < 100)).ok()?;
     (stated > 1.0 && most > stated).then(|| {
         format!(
-            "With remote messages the gains are {told}, where the paper states {words}. They hang on how long a federate polls before it leaves its PCPU \
+            "With remote messages the gains are {in_words}, where the paper states {words}. They hang on how long a federate polls before it leaves its PCPU \
              to others, which the paper does not say: the experiment psx-wait tries several times, and says with which the gain comes near the \
              stated one. Here federates always poll."
         )
@@ -184,8 +184,8 @@ fn range<'a>(rows: impl Iterator<Item = &'a Row>) -> Found<(f64, f64, String)> {
 
 fn judge_equal(rows: &[Row], claims: &mut Claims) -> Found<()> {
     claims.add("gain, all loads", "a little below 1, catching up with the load", "0.7 to 1.05", || {
-        let (least, most, told) = range(rows.iter())?;
-        Ok((told, EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0))
+        let (least, most, in_words) = range(rows.iter())?;
+        Ok((in_words, EQUAL.miss(least) == 0.0 && EQUAL.miss(most) == 0.0))
     })
 }
 
@@ -200,12 +200,12 @@ fn balanced(rows: &[Row], claims: &mut Claims) -> Found<()> {
         _ => format!("gain at LOC {}", percents.join(" and ")),
     };
     claims.add(what, "about 6", "at least 4", || {
-        let (least, _, told) = range(remote())?;
-        Ok((told, least >= 4.0))
+        let (least, _, in_words) = range(remote())?;
+        Ok((in_words, least >= 4.0))
     })?;
     claims.add("gain at LOC 100", "small", "1 to 2", || {
-        let (least, most, told) = range(rows.iter().filter(|row| row.load.local == 100))?;
-        Ok((told, SMALL.miss(least) == 0.0 && SMALL.miss(most) == 0.0))
+        let (least, most, in_words) = range(rows.iter().filter(|row| row.load.local == 100))?;
+        Ok((in_words, SMALL.miss(least) == 0.0 && SMALL.miss(most) == 0.0))
     })
 }
 

@@ -72,7 +72,7 @@ impl Scheduler {
     }
 
     /// Whether guests report their LVT to it.
-    fn is_told(self) -> bool {
+    fn takes_reports(self) -> bool {
         !matches!(self, Self::Csx(_))
     }
 
@@ -141,7 +141,7 @@ pub fn simulate<M: Model + 'static>(
     wait: Wait,
     calibration: &Calibration,
 ) -> Found<Measure> {
-    let told = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
     let model = Arc::new(model);
     let partition = Arc::new(model.partition(domains));
     let settings = Settings { seed: SEED, ties: TieBreak::Fixed, window: model.lookahead() };
@@ -162,7 +162,7 @@ pub fn simulate<M: Model + 'static>(
         gvt_period: calibration.get("psx.gvt_period") as u32,
         batch: calibration.get("psx.batch") as u32,
         per_packet: calibration.get("psx.per_packet") as u32,
-        reports: scheduler.is_told(),
+        reports: scheduler.takes_reports(),
         reported: match scheduler {
             Scheduler::PsxPlus => Reported::Processable,
             _ => Reported::Committable,
@@ -172,7 +172,7 @@ pub fn simulate<M: Model + 'static>(
         ..GuestSettings::default()
     };
     let programs = federates(Arc::clone(&model), partition, settings, guests, ProcessId(0));
-    let programs = programs.map_err(|error| told(&error))?;
+    let programs = programs.map_err(|error| failed(&error))?;
     let mut spec =
         MachineSpec { costs: calibration.costs("psx", Costs::default()), ..MachineSpec::default() };
     let dom0_vcpus = calibration.get("psx.dom0_vcpus") as u32;
@@ -184,7 +184,7 @@ pub fn simulate<M: Model + 'static>(
     let report = &ran.report;
     let seconds = report.at_ns as f64 / 1e9;
     let values = BTreeMap::from([("waiting_share", report.waiting_share())]);
-    let outcome = collect::<M>(ran.programs).map_err(|error| told(&error))?;
+    let outcome = collect::<M>(ran.programs).map_err(|error| failed(&error))?;
     let points = |series: &Series| {
         series.samples().iter().map(|(at_ns, events)| (*at_ns as f64 / 1e9, *events as f64)).collect()
     };

@@ -80,8 +80,11 @@ fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Found<F
             || {
                 let gains = gains(gear)?;
                 let (first, last) = several(&gains)?;
-                let told: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
-                Ok((told.join(", "), gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first))
+                let in_words: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
+                Ok((
+                    in_words.join(", "),
+                    gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first,
+                ))
             },
         )?;
         claims.add(gain_at_most(gear), "over 20", format!("at least {WANTED}"), || {
@@ -130,7 +133,7 @@ fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Found<F
         notes: vec![NOTE.into()],
         ..Finding::default()
     };
-    let parts = claims.told("what a window takes under CSX and PSX", || sweeps.parts(results))?;
+    let parts = claims.if_planned("what a window takes under CSX and PSX", || sweeps.parts(results))?;
     let mut finding = claims.put_into(finding);
     sweeps.add(&mut finding, results)?;
     finding.notes.extend(parts);

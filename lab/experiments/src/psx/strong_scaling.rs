@@ -114,7 +114,7 @@ pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
     all.extend(over.cells(setup, |_, setup| cells(&domains, &[CSX, Scheduler::Psx], until_s, setup)));
     Ok(Plan::new(all, move |results| {
         let (finding, mut claims) = judge(results, &domains, until_s)?;
-        let note = claims.told("what a window holds and takes", || note(results, until_s, event_us))?;
+        let note = claims.if_planned("what a window holds and takes", || note(results, until_s, event_us))?;
         let mut finding = claims.put_into(finding);
         for ratio in Ratio::ALL {
             let what = ratio.what();

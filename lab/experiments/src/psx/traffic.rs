@@ -40,10 +40,10 @@ pub(super) struct Run {
 }
 
 fn model() -> Found<Traffic> {
-    let told = |error: ScenarioError| CellError::Guests(error.one_line());
-    let mut scenario = Scenario::parse("vsb", SCENARIO, ".".as_ref(), &[]).map_err(told)?;
-    let mut section = scenario.section("model").map_err(told)?;
-    Traffic::from_section(&mut section, SEED).map_err(told)
+    let failed = |error: ScenarioError| CellError::Guests(error.one_line());
+    let mut scenario = Scenario::parse("vsb", SCENARIO, ".".as_ref(), &[]).map_err(failed)?;
+    let mut section = scenario.section("model").map_err(failed)?;
+    Traffic::from_section(&mut section, SEED).map_err(failed)
 }
 
 impl Run {

@@ -92,7 +92,7 @@ impl Sweeps {
         let times = |scheduler| {
             let seconds = |results: &Results| self.seconds(results, Gear::Opt, scheduler);
             let curve = self.ahead.curve(Gear::Opt.name(), Wanted::AtLeast(0.0), results, seconds)?;
-            Ok::<_, CellError>(told(&curve))
+            Ok::<_, CellError>(in_words(&curve))
         };
         Ok(format!(
             "At {MOST} domains a second of simulated time, a window of CONS, takes CSX {csx_ms:.0} ms, in which guests poll for {csx_waits:.0} % of \
@@ -104,7 +104,7 @@ impl Sweeps {
 }
 
 /// The points of a curve of run times, in words.
-fn told(curve: &Curve) -> String {
+fn in_words(curve: &Curve) -> String {
     let point = |(ahead, seconds): &(f64, f64)| format!("{seconds:.1} s at {ahead} s");
     curve.points.iter().map(point).collect::<Vec<_>>().join(", ")
 }

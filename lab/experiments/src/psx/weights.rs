@@ -112,15 +112,15 @@ impl Runs {
             over.curve(gear.name(), super::gains::EQUAL, results, gain)
         });
         let (cons, opt) = (cons?, opt?);
-        let told = cons.points.iter().zip(&opt.points);
-        let told: Vec<_> = told
+        let in_words = cons.points.iter().zip(&opt.points);
+        let in_words: Vec<_> = in_words
             .map(|((carriers, cons), (_, opt))| format!("{cons:.2} and {opt:.2} with {carriers:.0}"))
             .collect();
         Ok(format!(
             "The number of VCPUs of DOM0 that carry packets decides more than this figure: in {} s of this load the gain of PSX over CSX-32x \
              (CONS and OPT) is {}, and figures 8 and 9 have it a little below 1.",
             self.compared.until_s,
-            told.join(", ")
+            in_words.join(", ")
         ))
     }
 
@@ -135,11 +135,11 @@ impl Runs {
                 || {
                     among(&self.weights, &1)?;
                     let upto = self.enough()?;
-                    let told: Vec<_> = times[..=upto].iter().map(|time| format!("{time:.2}")).collect();
+                    let in_words: Vec<_> = times[..=upto].iter().map(|time| format!("{time:.2}")).collect();
                     // A rise of less than 2 % does not count: repeated runs on the paper's machine would
                     // differ by as much.
                     let falls = times[..=upto].windows(2).all(|pair| pair[1] <= pair[0] * 1.02);
-                    Ok((format!("{} s", told.join(", ")), falls && times[upto] < times[0]))
+                    Ok((format!("{} s", in_words.join(", ")), falls && times[upto] < times[0]))
                 },
             )?;
             claims.add(beyond(gear), "flat", format!("at most {:.0} %", 100.0 * FLAT), || {

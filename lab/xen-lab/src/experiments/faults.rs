@@ -132,7 +132,7 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
             format!("{times} times"),
             visits == times as usize,
         ));
-        finding.checks.push(told(results, &key, scheduler)?);
+        finding.checks.push(check_reports(results, &key, scheduler)?);
         let shares = shares(results, &key)?;
         for (name, share) in &shares {
             table.row([(*scheduler).to_owned(), name.clone(), format!("{share:.3}")]);
@@ -162,7 +162,7 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
 }
 
 /// Whether guests that report LVTs find a scheduler that takes reports, if the scheduler is one that does.
-fn told(results: &Results, key: &str, scheduler: &str) -> Result<Check, TranscriptError> {
+fn check_reports(results: &Results, key: &str, scheduler: &str) -> Result<Check, TranscriptError> {
     let mut found = Vec::new();
     for part in PARTS {
         for (name, _) in GUESTS {
@@ -171,7 +171,7 @@ fn told(results: &Results, key: &str, scheduler: &str) -> Result<Check, Transcri
     }
     let liars = GUESTS.iter().filter(|(_, command)| command.starts_with("liar")).count();
     let listens = TAKE_REPORTS.contains(&scheduler);
-    let heard = found.iter().filter(|told| **told == 1.0).count();
+    let heard = found.iter().filter(|answer| **answer == 1.0).count();
     Ok(claim(
         format!("{scheduler}: guests that found somebody to tell their LVT"),
         format!("{heard} of {}", found.len()),
