@@ -25,11 +25,11 @@ pub fn side_by_side<T: Send, R: Send, E: Send + Sync>(
     let Some(Ok(pool)) = pool else {
         return tasks.into_iter().try_for_each(|task| job(task).map(&mut *done));
     };
-    let (tell, told) = channel();
+    let (sender, results) = channel();
     let failure = OnceLock::new();
     pool.in_place_scope_fifo(|scope| {
         for task in tasks {
-            let (tell, failure) = (tell.clone(), &failure);
+            let (sender, failure) = (sender.clone(), &failure);
             scope.spawn_fifo(move |_| {
                 if failure.get().is_some() {
                     return;
@@ -37,13 +37,13 @@ pub fn side_by_side<T: Send, R: Send, E: Send + Sync>(
                 // If the failure is not the first one, it is dropped. The receiver exists until all tasks
                 // have ended.
                 let _ = match job(task) {
-                    Ok(result) => tell.send(result).ok(),
+                    Ok(result) => sender.send(result).ok(),
                     Err(error) => failure.set(error).ok(),
                 };
             });
         }
-        drop(tell);
-        told.into_iter().for_each(done);
+        drop(sender);
+        results.into_iter().for_each(done);
     });
     failure.into_inner().map_or(Ok(()), Err)
 }

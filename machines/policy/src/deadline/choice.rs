@@ -37,7 +37,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Sets the number of pending messages; returns how many of them are new.
-    pub fn tell(&mut self, now_ns: u64, pending: u32) -> u32 {
+    pub fn set_pending(&mut self, now_ns: u64, pending: u32) -> u32 {
         let new = pending.saturating_sub(self.pending);
         if new > 0 {
             self.last_ns = now_ns;

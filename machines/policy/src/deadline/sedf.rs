@@ -326,7 +326,7 @@ impl Policy for Sedf {
 
     fn pending(&mut self, now_ns: u64, dom: DomId, messages: u32, _orders: &mut Orders) {
         let page = &mut self.doms[dom].page;
-        let new = page.tell(now_ns, messages);
+        let new = page.set_pending(now_ns, messages);
         if page.privileged && new > 0 && self.rule.window_ns().is_some() {
             self.credit_senders(new);
         }
