@@ -85,7 +85,7 @@ impl Relay {
             self.meet()?;
         }
         let report = self.guest.report(now)?;
-        self.deputies.retain(|deputy| deputy.tell(report));
+        self.deputies.retain(|deputy| deputy.write(report));
         Ok(report)
     }
 

@@ -22,7 +22,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     eprintln!("policy: {}", started.pacer.as_ref().map_or("none", |pacer| pacer.name()));
     let mut command = std::process::Command::new(program);
     command.args(arguments);
-    let ended = run(command, started.pacer, |told| match told {
+    let ended = run(command, started.pacer, |notice| match notice {
         PaceNotice::Stopped(error) => eprintln!("pacing has ended: {error}"),
         PaceNotice::Note(note) => eprintln!("note: {note}"),
     })?;

@@ -189,7 +189,7 @@ impl Pacer for Governor {
         }
         self.now_ns = now_ns;
         self.page.read_into(&mut self.views).map_err(|error| PaceError::Page(error.to_string()))?;
-        let lost = |reason| PaceError::System { what: "telling a guard", reason };
+        let lost = |reason| PaceError::System { what: "sending to a guard", reason };
         self.read_threads().map_err(lost)?;
         self.sample();
         self.choose_way();

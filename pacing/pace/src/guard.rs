@@ -166,7 +166,7 @@ impl Guard {
         }
         Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "a guard does not read what it is told; it may have been stopped",
+            "a guard does not read its messages; it may have been stopped",
         ))
     }
 

@@ -41,7 +41,7 @@ impl Deputy {
 
     /// Writes what the guest says; where it says nothing the thread is not to be run by its LVT. `false`, and
     /// nothing is written, where the slot is no longer the thread's.
-    pub fn tell(&self, report: Option<GuestReport>) -> bool {
+    pub fn write(&self, report: Option<GuestReport>) -> bool {
         let slot = self.slot();
         if slot.owner() != Ok(self.owner) {
             return false;
