@@ -76,7 +76,7 @@ pub fn main(program: &Program) -> ExitCode {
 /// Does `work`, the whole of a program, and gives its exit status; says what went wrong, a panic too.
 pub fn conclude(work: impl FnOnce() -> Result<ExitCode, CommandError>) -> ExitCode {
     panics::as_failures(work).unwrap_or_else(|failure| {
-        failure.tell();
+        failure.print();
         failure.status()
     })
 }

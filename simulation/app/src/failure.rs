@@ -95,7 +95,7 @@ impl From<TraceError> for CommandError {
 impl CommandError {
     /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line
     /// elsewhere.
-    pub fn tell(&self) {
+    pub fn print(&self) {
         match self {
             Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
             #[cfg(target_os = "linux")]

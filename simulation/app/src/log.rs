@@ -115,7 +115,7 @@ impl EventLog {
             return Err(CommandError::Option(problem));
         }
         let wait = || eprintln!("Waiting for somebody to read {}", path.display());
-        let file = NewFile::begin_and_tell(path, wait)
+        let file = NewFile::begin_reporting_wait(path, wait)
             .map_err(|reason| CommandError::Write(path.clone(), reason))?;
         let (path, lps, kept) = (path.clone(), log_lps.clone(), Mutex::default());
         Ok(Some(Self { path, file: Mutex::new(Some(file)), lps, from, to, kept }))

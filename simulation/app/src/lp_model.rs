@@ -178,8 +178,8 @@ where
     let mut simulation = settings.simulation(model, &monitor);
     if let (Some(checkpoints), Some(written)) = (checkpoints, &written) {
         let kept = from.clone().filter(|from| *from == checkpoints.path);
-        let tell = checkpoint_watch::warn(written.clone(), kept);
-        simulation = simulation.checkpoint(checkpoints).on_checkpoint_failure(tell);
+        let listener = checkpoint_watch::warn(written.clone(), kept);
+        simulation = simulation.checkpoint(checkpoints).on_checkpoint_failure(listener);
     }
     if let Some(trace) = trace {
         simulation = simulation.trace(trace.sink());
@@ -200,7 +200,7 @@ where
         simulation =
             simulation.must_equal("checkpoint to resume from", checksum.unwrap_or("none".to_owned()));
         if leads {
-            simulation = simulation.on_silence(tell_silence);
+            simulation = simulation.on_silence(print_silence);
         }
     }
     let ran = simulation.run_keeping_model();
@@ -209,7 +209,7 @@ where
 }
 
 /// Warns that a process gives no sign of life, before it is lost; and says where it does again.
-fn tell_silence(silence: Silence) {
+fn print_silence(silence: Silence) {
     let Silence { rank, silent, limit } = silence;
     progress::warn(&match silent {
         Some(silent) => {

@@ -60,7 +60,7 @@ pub fn in_processes(
                 if left > 0 && !is_stopped(monitor.as_ref()) =>
             {
                 left -= 1;
-                tell_restart(&problem, &path, left);
+                print_restart(&problem, &path, left);
                 continue;
             }
             joined => joined?,
@@ -79,7 +79,7 @@ pub fn in_processes(
                 if left > 0 && is_lost(&error) && !monitor.stopped() =>
             {
                 left -= 1;
-                tell_restart(&error, &path, left);
+                print_restart(&error, &path, left);
                 let file =
                     CheckpointFile::open(&path).map_err(|error| CommandError::Resume(error.to_string()))?;
                 (loaded, resumed) = (source.load(program)?, Some(file));
@@ -90,7 +90,7 @@ pub fn in_processes(
 }
 
 #[cfg(target_os = "linux")]
-fn tell_restart(problem: &dyn std::fmt::Display, from: &Path, left: u32) {
+fn print_restart(problem: &dyn std::fmt::Display, from: &Path, left: u32) {
     eprintln!("{problem}\nResuming from {}; restarts left: {left}", from.display());
 }
 
@@ -118,7 +118,7 @@ pub fn take_part(
         Err(CommandError::Run(error, _)) if matches!(&*error, RunError::Peers(error) if error.rank != 0 || !error.is_lost()) => {
             Err(CommandError::Silent)
         }
-        Err(CommandError::Run(error, _)) if is_told(&error) => Err(CommandError::Silent),
+        Err(CommandError::Run(error, _)) if is_reported_by_rank_0(&error) => Err(CommandError::Silent),
         ran => ran,
     }
 }
@@ -132,7 +132,7 @@ fn has_lost(failure: &CommandError) -> bool {
 /// Whether rank 0 knows of this failure of the model, and reports it. A process that cannot begin reports
 /// that itself.
 #[cfg(target_os = "linux")]
-fn is_told(error: &RunError) -> bool {
+fn is_reported_by_rank_0(error: &RunError) -> bool {
     let at_the_end = |asked: &str| {
         ["`finish`", "`left_over`", "`Hash`", "`Drop`"].iter().any(|call| asked.starts_with(call))
     };

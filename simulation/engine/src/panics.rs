@@ -34,7 +34,7 @@ pub fn tell_panics_once() {
 
 impl From<Caught> for RunError {
     fn from(panic: Caught) -> Self {
-        match panic.told() {
+        match panic.into_event_error() {
             Ok(trouble) => trouble.into(),
             Err(panic) => Self::Panic(panic),
         }

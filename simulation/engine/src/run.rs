@@ -303,7 +303,7 @@ impl<M: Model> Run<M> {
         let peers = course.peers.clone();
         let finished = guarded(|| course.finish(&simulation));
         if let (Some(peers), Err(error @ (RunError::Event(_) | RunError::Panic(_)))) = (peers, &finished) {
-            peers.tell_failure(&error.to_string());
+            peers.send_failure(&error.to_string());
         }
         let mut report = finished?;
         report.unpaced = simulation.publishing.into_trouble();

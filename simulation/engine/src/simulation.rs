@@ -216,12 +216,15 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `tell` hears why, on the
-    /// thread that called the run. The last complete checkpoint stays, and the next is tried when it is
-    /// due. Without this the run ends with [`RunError::Checkpoint`]. A file that cannot even be made ends
-    /// it before its first event in any case.
-    pub fn on_checkpoint_failure(mut self, tell: impl Fn(&CheckpointError) + Send + Sync + 'static) -> Self {
-        self.checkpoint_failed = Some(Box::new(tell));
+    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `listener` hears why, on
+    /// the thread that called the run. The last complete checkpoint stays, and the next is tried when it
+    /// is due. Without this the run ends with [`RunError::Checkpoint`]. A file that cannot even be made
+    /// ends it before its first event in any case.
+    pub fn on_checkpoint_failure(
+        mut self,
+        listener: impl Fn(&CheckpointError) + Send + Sync + 'static,
+    ) -> Self {
+        self.checkpoint_failed = Some(Box::new(listener));
         self
     }
 

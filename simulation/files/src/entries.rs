@@ -57,11 +57,11 @@ impl Entries {
     /// Empties the file at `path`, or makes it, to be written under its name as entries come. What is not a
     /// regular file is opened. Errors: it cannot be written, or another run writes it.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Self::create_and_tell(path, || ())
+        Self::create_reporting_wait(path, || ())
     }
 
     /// The same. `wait` is called before this waits for somebody to read a FIFO.
-    pub fn create_and_tell(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
+    pub fn create_reporting_wait(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
         let file = match Place::find(path, wait)? {
             Place::Stream(file) => return Ok(Self::over(file, false)),
             Place::Regular(..) => OpenOptions::new().write(true).create(true).truncate(false).open(path)?,

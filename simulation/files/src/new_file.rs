@@ -96,11 +96,11 @@ impl NewFile {
     /// Begins to write the file at `path`, and removes what killed processes have left of it. Errors: it
     /// cannot be written, or another process is writing it.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        Self::begin_and_tell(path, || ())
+        Self::begin_reporting_wait(path, || ())
     }
 
     /// The same. `wait` is called before this waits for somebody to read a FIFO.
-    pub fn begin_and_tell(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
+    pub fn begin_reporting_wait(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
         let (path, old) = match Place::find(path, wait)? {
             Place::Stream(file) => return Ok(Self { way: Way::Stream(file) }),
             Place::Regular(path, old) => (path, old),

@@ -279,7 +279,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         past: &mut Past<M::Output>,
     ) -> Vec<Lp<M::State>> {
         self.put_back();
-        self.tell_before(Time::MAX);
+        self.report_before(Time::MAX);
         self.queue.drain(Time::MAX, |event| pending.events.push(event));
         pending.cancelled.extend(self.cancelled_entries());
         past.digest.join(self.digest);
@@ -292,7 +292,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     /// Ends the run: gives the model the final states and the events left over, and returns the results.
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
-        self.tell_before(Time::MAX);
+        self.report_before(Time::MAX);
         let cancelled = self.all_cancelled();
         let mut output = self.output;
         let mut digest = self.digest;
@@ -301,7 +301,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             let id = self.place.lp(local);
             ask(
                 || format!("`Hash` of the state of {id}"),
-                || lp.tell(id, self.withdrawn.at(local), &mut digest),
+                || lp.add_to_digest(id, self.withdrawn.at(local), &mut digest),
             );
             ask(|| format!("`finish` of {id}"), || model.finish(id, &lp.state, &mut output));
             // One that panics must not do so while another is on its way out.

@@ -148,7 +148,7 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
     let (mut digest, mut first) = (Digest::default(), BinaryHeap::new());
     for lp in (0..model.lps()).map(LpId) {
         let ((content, withdrawn), sent) = init(model, rules, lp);
-        content.tell(lp, Some(&withdrawn), &mut digest);
+        content.add_to_digest(lp, Some(&withdrawn), &mut digest);
         for event in sent {
             digest.event(&event);
             first.push(event);
@@ -202,7 +202,9 @@ fn run<M: Model>(model: &M, rules: &Rules, first: BinaryHeap<Event<M::Event>>, u
         queue.extend(sent.into_iter().map(Reverse));
         tried += 1;
     }
-    lps.iter().for_each(|(lp, (content, withdrawn))| content.tell(LpId(*lp), Some(withdrawn), &mut digest));
+    lps.iter().for_each(|(lp, (content, withdrawn))| {
+        content.add_to_digest(LpId(*lp), Some(withdrawn), &mut digest)
+    });
     (tried, digest)
 }
 

@@ -108,7 +108,7 @@ impl Caught {
 
 impl Caught {
     /// What came of it: trouble with an event, or a panic outside of any.
-    pub fn told(self) -> Result<EventError, PanicError> {
+    pub fn into_event_error(self) -> Result<EventError, PanicError> {
         let Self { note, asked, .. } = self;
         match asked.map(|asked| *asked) {
             Some(Asked::Event { lp, at, event }) => {

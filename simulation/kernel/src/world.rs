@@ -48,7 +48,7 @@ impl<S> Lp<S> {
     }
 
     /// Adds what it is now to a digest, as LP `lp`, which has cancelled these.
-    pub(crate) fn tell(&self, lp: LpId, withdrawn: Option<&Withdrawn>, digest: &mut Digest)
+    pub(crate) fn add_to_digest(&self, lp: LpId, withdrawn: Option<&Withdrawn>, digest: &mut Digest)
     where
         S: Hash,
     {

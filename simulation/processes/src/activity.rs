@@ -9,7 +9,7 @@ use paceline_kernel::Time;
 
 use crate::Process;
 use crate::core::{Answer, ProcessId, Request, RequestError};
-use crate::desk::{ask, tell_if_there};
+use crate::desk::{ask, post_request_if_running};
 
 /// A message being sent or received, or a computation, that a process has begun. Dropped by that process
 /// before it is over, it is cancelled; [`Activity::detach`] lets it proceed alone.
@@ -170,7 +170,7 @@ impl<P: Send + 'static> Activity<P> {
     /// Lets it proceed alone, also after this process has ended; its result is dropped.
     pub fn detach(mut self) {
         if std::mem::take(&mut self.held) {
-            tell_if_there::<P>(self.owner, Request::ReleaseActivity(self.number));
+            post_request_if_running::<P>(self.owner, Request::ReleaseActivity(self.number));
         }
     }
 }
@@ -178,7 +178,7 @@ impl<P: Send + 'static> Activity<P> {
 impl<P> Drop for Activity<P> {
     fn drop(&mut self) {
         if self.held {
-            tell_if_there::<P>(self.owner, Request::Cancel(self.number));
+            post_request_if_running::<P>(self.owner, Request::Cancel(self.number));
         }
     }
 }

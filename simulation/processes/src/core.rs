@@ -345,8 +345,8 @@ impl<P, N: Network> Core<P, N> {
                 }
                 _ => (Answer::Failed(RequestError::LinkOff), Answer::Failed(RequestError::LinkOff)),
             };
-            self.tell(comm.sender, sent);
-            self.tell(comm.receiver, received);
+            self.inform(comm.sender, sent);
+            self.inform(comm.receiver, received);
         }
         self.parcels.carrier.start(&mut self.network, self.now, landed)
     }

@@ -123,12 +123,12 @@ pub(crate) fn set_home<P: 'static>(home: u16) {
 }
 
 /// Asks for something without waiting for an answer.
-pub(crate) fn tell<P: 'static>(id: ProcessId, request: Request<P>) {
+pub(crate) fn post_request<P: 'static>(id: ProcessId, request: Request<P>) {
     on_desk(id, |desk| desk.requests.push(request));
 }
 
 /// Asks for something if the process still runs and this is its code.
-pub(crate) fn tell_if_there<P: 'static>(id: ProcessId, request: Request<P>) {
+pub(crate) fn post_request_if_running<P: 'static>(id: ProcessId, request: Request<P>) {
     with(id, |desk: &mut Desk<P>| desk.requests.push(request));
 }
 

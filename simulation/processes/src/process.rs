@@ -93,7 +93,7 @@ impl<P: Send + 'static> Process<P> {
 
     /// Has a number enter the digest of the run.
     pub fn record(&self, number: u64) {
-        desk::tell::<P>(self.id(), Request::Record(number));
+        desk::post_request::<P>(self.id(), Request::Record(number));
     }
 
     async fn done(&self, request: impl FnOnce() -> Request<P>) -> Result<(), RequestError> {
@@ -178,7 +178,7 @@ impl<P: Send + 'static> Process<P> {
     /// Sends a message without ever hearing of it again.
     pub fn send_detached(&self, to: impl Into<Mailbox>, payload: P, bytes: f64) {
         let bytes = amount(bytes);
-        desk::tell::<P>(self.id(), Request::Detach { to: to.into(), payload, bytes });
+        desk::post_request::<P>(self.id(), Request::Detach { to: to.into(), payload, bytes });
     }
 
     /// Waits for a message.
@@ -252,40 +252,40 @@ impl<P: Send + 'static> Process<P> {
 
     /// Ends another process; one that has ended stays so.
     pub fn kill(&self, process: ProcessId) {
-        desk::tell::<P>(self.id(), Request::Kill(process));
+        desk::post_request::<P>(self.id(), Request::Kill(process));
     }
 
     /// Stops another process until it is resumed, and with it all computations that it has begun and not
     /// detached, whether it waits for them or not. Everything else proceeds: sleeps, time limits,
     /// messages; it hears of them when it resumes.
     pub fn suspend(&self, process: ProcessId) {
-        desk::tell::<P>(self.id(), Request::Suspend(process));
+        desk::post_request::<P>(self.id(), Request::Suspend(process));
     }
 
     /// Resumes a suspended process.
     pub fn resume(&self, process: ProcessId) {
-        desk::tell::<P>(self.id(), Request::Resume(process));
+        desk::post_request::<P>(self.id(), Request::Resume(process));
     }
 
     /// Suspends itself until another process resumes it.
     pub async fn suspend_itself(&self) {
-        desk::tell::<P>(self.id(), Request::Suspend(self.id()));
+        desk::post_request::<P>(self.id(), Request::Suspend(self.id()));
         self.yield_now().await;
     }
 
     /// Does not count any more: a run ends when all processes but daemons have ended.
     pub fn daemonize(&self) {
-        desk::tell::<P>(self.id(), Request::Daemonize);
+        desk::post_request::<P>(self.id(), Request::Daemonize);
     }
 
     /// Switches a host off: its processes end, and messages from it and to it fail.
     pub fn switch_off(&self, host: HostId) {
-        desk::tell::<P>(self.id(), Request::SwitchOff(host));
+        desk::post_request::<P>(self.id(), Request::SwitchOff(host));
     }
 
     /// Switches a host on again; processes that restart with it start from the beginning.
     pub fn switch_on(&self, host: HostId) {
-        desk::tell::<P>(self.id(), Request::SwitchOn(host));
+        desk::post_request::<P>(self.id(), Request::SwitchOn(host));
     }
 
     /// Has something done when this process has ended, however it ends; the latest first. It may use the

@@ -23,7 +23,7 @@ use crate::crew::{Coordination, Waiting};
 use crate::desk::{Body, Spawned};
 use crate::report::{Report, RunError};
 use crate::round::RoundRecord;
-use crate::watchdog::{Stall, Tell};
+use crate::watchdog::{Stall, StallListener};
 use run::Run;
 
 /// The observer of rounds.
@@ -96,7 +96,7 @@ pub(crate) struct Settings {
     pub(crate) context: ContextKind,
     pub(crate) on_panic: OnPanic,
     /// The real time that a turn may take, and the function that is called when it takes longer.
-    pub(crate) stall: (Duration, Option<Tell>),
+    pub(crate) stall: (Duration, Option<StallListener>),
     pub(crate) control: Control,
 }
 
@@ -178,11 +178,11 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         self
     }
 
-    /// Has `tell` called during the run with every process that keeps its thread for a second of real time or
-    /// more (on a thread of its own, and in debug builds only), and with one that resumes again and again
-    /// for three seconds at one simulated time.
-    pub fn on_stall(mut self, tell: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
-        self.settings.stall.1 = Some(Arc::new(tell));
+    /// Has `listener` called during the run with every process that keeps its thread for a second of real
+    /// time or more (on a thread of its own, and in debug builds only), and with one that resumes again
+    /// and again for three seconds at one simulated time.
+    pub fn on_stall(mut self, listener: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.settings.stall.1 = Some(Arc::new(listener));
         self
     }
 

@@ -7,7 +7,7 @@ use paceline_kernel::Time;
 
 use crate::Process;
 use crate::core::{Answer, ObjectId, Request, RequestError};
-use crate::desk::{ask, tell, tell_if_there};
+use crate::desk::{ask, post_request, post_request_if_running};
 
 /// A number of permits.
 ///
@@ -55,7 +55,7 @@ impl Semaphore {
 
     /// Gives a permit back, or a new one.
     pub fn release<P: Send + 'static>(&self, cx: &Process<P>) {
-        tell::<P>(cx.id(), Request::Release(self.0));
+        post_request::<P>(cx.id(), Request::Release(self.0));
     }
 }
 
@@ -90,7 +90,7 @@ impl Mutex {
 
 impl<P: Send + 'static> Drop for MutexGuard<'_, P> {
     fn drop(&mut self) {
-        tell_if_there::<P>(self.cx.id(), Request::Release(self.mutex.0));
+        post_request_if_running::<P>(self.cx.id(), Request::Release(self.mutex.0));
     }
 }
 
@@ -125,12 +125,12 @@ impl Condition {
 
     /// Wakes the process that has waited longest.
     pub fn notify_one<P: Send + 'static>(&self, cx: &Process<P>) {
-        tell::<P>(cx.id(), Request::Notify { condition: self.0, all: false });
+        post_request::<P>(cx.id(), Request::Notify { condition: self.0, all: false });
     }
 
     /// Wakes all that wait.
     pub fn notify_all<P: Send + 'static>(&self, cx: &Process<P>) {
-        tell::<P>(cx.id(), Request::Notify { condition: self.0, all: true });
+        post_request::<P>(cx.id(), Request::Notify { condition: self.0, all: true });
     }
 }
 
@@ -152,7 +152,7 @@ pub struct Queue(pub(crate) ObjectId);
 impl Queue {
     /// Puts something in.
     pub fn put<P: Send + 'static>(&self, cx: &Process<P>, item: P) {
-        tell::<P>(cx.id(), Request::Put(self.0, item));
+        post_request::<P>(cx.id(), Request::Put(self.0, item));
     }
 
     /// Waits for something to take out.

@@ -123,21 +123,21 @@ impl Shared {
     }
 
     /// Looks until the run is over.
-    fn watch(&self, limit: Duration, tell: &Tell) {
+    fn watch(&self, limit: Duration, listener: &StallListener) {
         let mut watched = self.watched();
         while !watched.over {
             let waited = self.ends.wait_timeout_while(watched, limit / LOOKS, |watched| !watched.over);
             watched = waited.unwrap_or_else(PoisonError::into_inner).0;
             let stalls = watched.look();
             drop(watched);
-            stalls.iter().for_each(|stall| tell(stall));
+            stalls.iter().for_each(|stall| listener(stall));
             watched = self.watched();
         }
     }
 }
 
 /// The callback for stalls.
-pub(crate) type Tell = Arc<dyn Fn(&Stall) + Send + Sync>;
+pub(crate) type StallListener = Arc<dyn Fn(&Stall) + Send + Sync>;
 
 /// The watchdog of a run, if there is one.
 #[derive(Default)]
@@ -149,11 +149,11 @@ pub(crate) struct Watchdog {
 impl Watchdog {
     /// Watches from now on, in debug builds, if turns that take longer than said are to be reported. Where no
     /// thread is to be had, nobody watches.
-    pub(crate) fn start((limit, tell): (Duration, Option<Tell>)) -> Self {
+    pub(crate) fn start((limit, listener): (Duration, Option<StallListener>)) -> Self {
         let mut watchdog = Self::default();
-        if let Some(tell) = tell.filter(|_| cfg!(debug_assertions)) {
+        if let Some(listener) = listener.filter(|_| cfg!(debug_assertions)) {
             let shared = Arc::clone(&watchdog.shared);
-            let watch = move || shared.watch(limit, &tell);
+            let watch = move || shared.watch(limit, &listener);
             watchdog.thread = Builder::new().name("paceline-watchdog".into()).spawn(watch).ok();
         }
         watchdog

@@ -33,7 +33,7 @@ impl Trace {
     /// What is reported of each round.
     pub fn observer(&self) -> impl FnMut(&RoundRecord<'_>) + Send + 'static {
         let trace = self.clone();
-        move |round| trace.with(|written| written.tell(round))
+        move |round| trace.with(|written| written.write_round(round))
     }
 
     /// Writes what is left, of a run that has ended at `end`, or with its last round where that is not known;
@@ -50,7 +50,7 @@ impl Trace {
 }
 
 impl Written {
-    fn tell(&mut self, round: &RoundRecord<'_>) {
+    fn write_round(&mut self, round: &RoundRecord<'_>) {
         let Some(file) = &mut self.file else { return };
         let RoundRecord { time, processes, is_parallel, start, code, answers, killed, .. } = *round;
         self.time = time;

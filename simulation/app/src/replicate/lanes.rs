@@ -22,7 +22,7 @@ pub fn side_by_side<R: Send>(
     mut done: impl FnMut(u32, R),
 ) -> io::Result<()> {
     let next = AtomicU32::new(0);
-    let lane = |tell: std::sync::mpsc::Sender<(u32, R)>| {
+    let lane = |sender: std::sync::mpsc::Sender<(u32, R)>| {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
@@ -34,16 +34,17 @@ pub fn side_by_side<R: Send>(
                 Ok(Some(result)) => result,
                 Err(panic) => panicked(panic),
             };
-            if tell.send((number, result)).is_err() {
+            if sender.send((number, result)).is_err() {
                 return;
             }
         }
     };
     std::thread::scope(|scope| {
-        let (tell, results) = channel();
+        let (sender, results) = channel();
         for number in 0..lanes.min(count) {
-            let (tell, lane) = (tell.clone(), &lane);
-            let started = Builder::new().name("replications".into()).spawn_scoped(scope, move || lane(tell));
+            let (sender, lane) = (sender.clone(), &lane);
+            let started =
+                Builder::new().name("replications".into()).spawn_scoped(scope, move || lane(sender));
             match started {
                 Ok(_) => {}
                 Err(error) if number == 0 => return Err(error),
@@ -51,7 +52,7 @@ pub fn side_by_side<R: Send>(
                 Err(_) => break,
             }
         }
-        drop(tell);
+        drop(sender);
         results.into_iter().for_each(|(number, result)| done(number, result));
         Ok(())
     })

@@ -40,7 +40,7 @@ struct Shared {
     has_ended: Mutex<bool>,
     changed: Condvar,
     /// Whether the reason why this process ends has been reported.
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 /// Hands the secret to a process that reads it by [`Lifeline::open`].
@@ -102,7 +102,7 @@ impl Lifeline {
             ran => ran,
         };
         // Whatever the end of the input means from now on, it has been reported, or is about to be.
-        self.shared.is_told.store(true, Ordering::SeqCst);
+        self.shared.is_reported.store(true, Ordering::SeqCst);
         ran
     }
 
@@ -127,7 +127,7 @@ impl Shared {
     fn end(&self, role: Role) -> ! {
         *self.has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
-        if !self.is_told.swap(true, Ordering::SeqCst) && role == Role::Speaks {
+        if !self.is_reported.swap(true, Ordering::SeqCst) && role == Role::Speaks {
             // If standard error is closed, only the exit status is left.
             let _ = std::io::stderr().write_all(b"error: process 0 of the run is lost: it is gone\n");
         }

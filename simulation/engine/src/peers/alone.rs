@@ -124,7 +124,7 @@ never! {
     send_mail(u32, &mut Mail<M::Event>);
     send_promise(Promise, &mut Vec<Event<M::Event>>);
     send_request(u32, u32);
-    tell_failure(&str);
+    send_failure(&str);
     send_due(u64) -> u64;
     send_before_waiting();
 }

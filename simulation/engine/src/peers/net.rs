@@ -62,7 +62,7 @@ struct Arrived<M: Model> {
     /// By process: all its messages of the rounds before this one have arrived, by its last sign of life.
     rounds: Vec<u64>,
     error: Option<PeersError>,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// Messages of a kind, since the run began.
@@ -125,7 +125,7 @@ impl<M: Model> Peers<M> {
         };
         let (messages, partial) = (VecDeque::new(), vec![Vec::new(); ranks]);
         let (frames, rounds) = (vec![0; ranks], vec![0; ranks]);
-        let arrived = Arrived { messages, partial, frames, rounds, error: None, is_told: false };
+        let arrived = Arrived { messages, partial, frames, rounds, error: None, is_reported: false };
         Self {
             outgoing: (0..transport.ranks()).map(outgoing).collect(),
             waits: (0..ranks).map(|_| AtomicU32::new(0)).collect(),
@@ -265,7 +265,7 @@ impl<M: Model> Peers<M> {
             match self.next() {
                 Ok(Some((from, message))) => self.handle(from, message, &mut handle)?,
                 Ok(None) => return Ok(any),
-                Err(_) if std::mem::replace(&mut lock(&self.arrived).is_told, true) => return Ok(any),
+                Err(_) if std::mem::replace(&mut lock(&self.arrived).is_reported, true) => return Ok(any),
                 Err(error) => return Err(error),
             }
             any = true;

@@ -244,7 +244,7 @@ impl<'a, M: Model> Channelled<'a, M> {
     }
 
     /// Touches the federates that something was posted to, and publishes how far all have come.
-    fn tell(&self, state: &mut State, desk: &mut Desk<M::Event>) {
+    fn touch_and_publish(&self, state: &mut State, desk: &mut Desk<M::Event>) {
         state.null_messages += std::mem::take(&mut desk.null_messages);
         desk.touched.drain(..).for_each(|touched| state.touch(touched));
         let least = state.lvts.iter().copied().min().unwrap_or(Time::MAX);
@@ -274,9 +274,10 @@ impl<'a, M: Model> Channelled<'a, M> {
                 if more || again {
                     state.touch(id);
                 }
-                self.tell(&mut state, desk);
+                self.touch_and_publish(&mut state, desk);
             }
             Err(error) => {
+                self.shared.send_failure(&error);
                 state.running -= 1;
                 state.ending.error.get_or_insert(error);
                 self.shared.end(&mut state, Some(Halt::Stop));

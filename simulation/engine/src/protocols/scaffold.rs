@@ -107,7 +107,7 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
     /// Ends the work because of an error, in all processes. The outcome of the leg has the error.
     pub(crate) fn fail(&self, error: RunError) {
         // Before the lock is taken: sending may wait for room.
-        self.tell_failure(&error);
+        self.send_failure(&error);
         let mut state = lock(&self.state);
         state.ending().error.get_or_insert(error);
         self.end(&mut state, Some(Halt::Stop));
@@ -115,23 +115,23 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
 
     /// Sends the other processes that this one cannot continue, unless they are the reason: then they know,
     /// or are gone.
-    pub(crate) fn tell_failure(&self, error: &RunError) {
+    pub(crate) fn send_failure(&self, error: &RunError) {
         if let Some(peers) = self.peers.filter(|_| !matches!(error, RunError::Peers(_))) {
-            peers.tell_failure(&error.to_string());
+            peers.send_failure(&error.to_string());
         }
     }
 
     /// Ends the work at once, because of an error that the caller of the workers gets: it is not in the
     /// outcome.
     pub(crate) fn stop(&self, error: &RunError) {
-        self.tell_failure(error);
+        self.send_failure(error);
         self.end(&mut lock(&self.state), Some(Halt::Stop));
     }
 
     /// Ends the work at once, where no error is known yet: a panic is on its way, or a worker cannot begin.
     pub(crate) fn abort(&self) {
         if let Some(peers) = self.peers {
-            peers.tell_failure("a worker of it could not continue");
+            peers.send_failure("a worker of it could not continue");
         }
         self.end(&mut lock(&self.state), Some(Halt::Stop));
     }

@@ -281,7 +281,7 @@ impl<'a, M: Model> Windowed<'a, M> {
         self.shared.end(&mut state, Some(Halt::Stop));
         // Sending to the others may wait for room.
         drop(state);
-        self.shared.tell_failure(&trouble.into());
+        self.shared.send_failure(&trouble.into());
     }
 
     /// Hands over what the desk has gathered; opens the next window if that was the last of this one.

@@ -89,7 +89,7 @@ impl<M: Model> Course<M> {
         self.called = Instant::now();
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
-        let halt = halt.map_err(|error| together::told(self.peers.as_deref(), error))?;
+        let halt = halt.map_err(|error| together::send_failure(self.peers.as_deref(), error))?;
         let least_here = self.own_lvt();
         self.least = self.least_of_all(least_here)?;
         let reached = self.lvt();
@@ -98,15 +98,15 @@ impl<M: Model> Course<M> {
             "no protocol ends while events are left before the time that it is to come to"
         );
         self.come_to(reached.min(until));
-        self.tell_of_pause(simulation);
+        self.report_pause(simulation);
         Ok(halt)
     }
 
     /// Reports to the observer all events that are final in order, and the pause.
-    fn tell_of_pause(&mut self, simulation: &Simulation<M>) {
+    fn report_pause(&mut self, simulation: &Simulation<M>) {
         if let Some(Observing { observer, .. }) = &simulation.observer {
             let (lvt, events, pending) = (self.own_lvt(), self.events(), self.pending());
-            self.federates.iter_mut().for_each(|federate| federate.tell_before(lvt));
+            self.federates.iter_mut().for_each(|federate| federate.report_before(lvt));
             let time = lvt.min(simulation.until);
             observer.paused(&Pause { time, events, pending });
         }
@@ -175,7 +175,7 @@ impl<M: Model> Course<M> {
                     return Ok(Some(Halt::Stop));
                 }
                 Some(Halt::Pause) => {
-                    self.tell_of_pause(simulation);
+                    self.report_pause(simulation);
                     self.follow_threads(simulation);
                     self.decide();
                     self.regroup(simulation);

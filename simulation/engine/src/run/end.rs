@@ -51,9 +51,9 @@ impl Sums {
         match (outcome, &simulation.checkpoint_failed) {
             (Ok(outcome), _) => Ok(Some(outcome)),
             (Err(error), None) => Err(error.into()),
-            (Err(error), Some(tell)) => {
+            (Err(error), Some(listener)) => {
                 self.checkpoints_failed += 1;
-                tell(&error);
+                listener(&error);
                 Ok(None)
             }
         }

@@ -131,9 +131,9 @@ impl<M: Model> Course<M> {
 }
 
 /// Sends the other processes, if there are any, that this one cannot go on; gives the error back.
-pub(super) fn told<M: Model>(peers: Option<&Peers<M>>, error: RunError) -> RunError {
+pub(super) fn send_failure<M: Model>(peers: Option<&Peers<M>>, error: RunError) -> RunError {
     if let Some(peers) = peers.filter(|_| !matches!(error, RunError::Peers(_))) {
-        peers.tell_failure(&error.to_string());
+        peers.send_failure(&error.to_string());
     }
     error
 }

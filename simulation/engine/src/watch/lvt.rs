@@ -38,7 +38,7 @@ impl Publishing {
         if self.page.is_none() {
             match paceline_lvt::Page::from_env() {
                 Ok(page) => self.page = page.map(std::sync::Arc::new),
-                Err(error) => self.tell(&error),
+                Err(error) => self.note_error(&error),
             }
         }
     }
@@ -47,12 +47,12 @@ impl Publishing {
     fn claim(&self, name: &str) -> Publisher {
         let Some(page) = &self.page else { return Publisher::absent() };
         Publisher::claim(page, name).unwrap_or_else(|error| {
-            self.tell(&error);
+            self.note_error(&error);
             Publisher::absent()
         })
     }
 
-    fn tell(&self, error: &paceline_lvt::Error) {
+    fn note_error(&self, error: &paceline_lvt::Error) {
         self.trouble.get_or_init(|| error.to_string());
     }
 }

@@ -288,7 +288,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         } else {
             self.log.commit(model, &mut self.base, safe);
         }
-        self.base.tell_before(gvt);
+        self.base.report_before(gvt);
         if let Some(trouble) = self.trouble(safe) {
             return Turn::Failed(trouble);
         }

@@ -44,20 +44,20 @@ impl<M: Model> Watch<M> {
         }
         // Some are left from a leg of Time Warp.
         if !self.held.is_empty() {
-            self.tell_held(federate, |held| held < event);
+            self.report_held(federate, |held| held < event);
         }
-        self.tell(federate, event);
+        self.report(federate, event);
     }
 
-    fn tell(&self, federate: u32, event: &Event<M::Event>) {
+    fn report(&self, federate: u32, event: &Event<M::Event>) {
         self.observer.committed(federate, event.to(), event.time(), &event.payload);
     }
 
     /// Reports those held back that are `due`.
-    fn tell_held(&mut self, federate: u32, due: impl Fn(&Event<M::Event>) -> bool) {
+    fn report_held(&mut self, federate: u32, due: impl Fn(&Event<M::Event>) -> bool) {
         let mut due: Vec<_> = self.held.extract_if(.., |event| due(event)).collect();
         due.sort_unstable();
-        due.iter().for_each(|event| self.tell(federate, event));
+        due.iter().for_each(|event| self.report(federate, event));
     }
 }
 
@@ -78,9 +78,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// Reports what is held back and is before `time`: nothing before that can become final any more.
-    pub fn tell_before(&mut self, time: Time) {
+    pub fn report_before(&mut self, time: Time) {
         if let Some(watch) = &mut self.watch {
-            watch.tell_held(self.id, |event| event.time() < time);
+            watch.report_held(self.id, |event| event.time() < time);
         }
     }
 }

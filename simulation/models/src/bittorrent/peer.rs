@@ -94,13 +94,13 @@ impl Peer {
                 self.pieces.connected(&remote);
                 connection.wanted = self.pieces.wanted(&remote);
                 connection.remote = remote;
-                self.tell_interest(from);
+                self.send_interest(from);
             }
             Content::Have { piece } if connection.is_open() && !connection.has(piece) => {
                 connection.remote[piece as usize] = true;
                 connection.wanted += u32::from(!self.pieces.has(piece));
                 self.pieces.copied(piece);
-                self.tell_interest(from);
+                self.send_interest(from);
                 self.download(from);
             }
             Content::Interested => connection.peer_interested = true,
@@ -154,7 +154,7 @@ impl Peer {
     }
 
     /// Sends another peer whether this one is interested in its pieces, if that has changed.
-    fn tell_interest(&mut self, to: u32) {
+    fn send_interest(&mut self, to: u32) {
         let Some(connection) = self.connections.get_mut(&to) else { return };
         let is_interested = connection.wanted > 0;
         if std::mem::replace(&mut connection.am_interested, is_interested) != is_interested {
@@ -246,7 +246,7 @@ impl Peer {
                     self.send(other, Content::Cancel { piece });
                 }
             }
-            self.tell_interest(other);
+            self.send_interest(other);
         }
         debug_assert!(
             !self.pieces.is_downloaded(piece),

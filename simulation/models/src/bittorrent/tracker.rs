@@ -11,7 +11,7 @@ use super::message::{Content, Message};
 use crate::inbox::Inbox;
 
 /// The most peers in one answer of the tracker.
-const TOLD: usize = 50;
+const PEERS_NAMED: usize = 50;
 /// The number of queries that the tracker receives at a time.
 const OPEN_RECEIVES: usize = 64;
 
@@ -68,7 +68,7 @@ impl Known {
     fn draw(&mut self, asker: u32, rng: &mut Rng) -> Box<[u32]> {
         let mut drawn = Vec::new();
         for place in 0..self.peers.len() {
-            if drawn.len() == TOLD {
+            if drawn.len() == PEERS_NAMED {
                 break;
             }
             self.swap(place, place + rng.below((self.peers.len() - place) as u64) as usize);
@@ -98,7 +98,7 @@ mod test {
             let asker = rng.below(80) as u32;
             let mut drawn = known.draw(asker, &mut rng).into_vec();
             let others = there.len() - usize::from(there.contains(&asker));
-            assert_eq!(drawn.len(), others.min(TOLD));
+            assert_eq!(drawn.len(), others.min(PEERS_NAMED));
             drawn.sort_unstable();
             assert!(drawn.is_sorted_by(|one, next| one < next));
             assert!(drawn.iter().all(|peer| *peer != asker && there.contains(peer)));

@@ -28,11 +28,11 @@ impl Rank<'_> {
     pub(super) async fn barrier(&self) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Barrier;
         if self.rank > 0 {
-            self.tell(KIND, 0, 0.0).await?;
-            return self.hear(KIND, 0).await;
+            self.send_part(KIND, 0, 0.0).await?;
+            return self.receive_part(KIND, 0).await;
         }
-        self.all(self.others().map(|other| self.start_to_hear(KIND, other)).collect()).await?;
-        self.all(self.others().filter_map(|other| self.start_to_tell(KIND, other, 0.0)).collect()).await
+        self.all(self.others().map(|other| self.start_receiving_part(KIND, other)).collect()).await?;
+        self.all(self.others().filter_map(|other| self.start_sending_part(KIND, other, 0.0)).collect()).await
     }
 
     /// Along a binomial tree from the root.
@@ -44,12 +44,12 @@ impl Rank<'_> {
             bit <<= 1;
         }
         if place > 0 {
-            self.hear(KIND, self.ahead_of(root, place - bit)).await?;
+            self.receive_part(KIND, self.ahead_of(root, place - bit)).await?;
         }
         bit >>= 1;
         while bit > 0 {
             if place + bit < self.ranks {
-                self.tell(KIND, self.ahead_of(root, place + bit), bytes).await?;
+                self.send_part(KIND, self.ahead_of(root, place + bit), bytes).await?;
             }
             bit >>= 1;
         }
@@ -59,9 +59,9 @@ impl Rank<'_> {
     /// Each rank sends so many bytes to the root: a reduction, too.
     pub(super) async fn gather(&self, kind: Collective, bytes: f64, root: u32) -> Result<(), RequestError> {
         let begun = if self.rank == root {
-            self.others().map(|other| self.start_to_hear(kind, other)).collect()
+            self.others().map(|other| self.start_receiving_part(kind, other)).collect()
         } else {
-            self.start_to_tell(kind, root, bytes).into_iter().collect()
+            self.start_sending_part(kind, root, bytes).into_iter().collect()
         };
         self.all(begun).await
     }
@@ -74,9 +74,9 @@ impl Rank<'_> {
         root: u32,
     ) -> Result<(), RequestError> {
         let begun = if self.rank == root {
-            self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))).collect()
+            self.others().filter_map(|other| self.start_sending_part(kind, other, bytes(other))).collect()
         } else {
-            vec![self.start_to_hear(kind, root)]
+            vec![self.start_receiving_part(kind, root)]
         };
         self.all(begun).await
     }
@@ -93,16 +93,18 @@ impl Rank<'_> {
         kind: Collective,
         bytes: impl Fn(u32) -> f64,
     ) -> Result<(), RequestError> {
-        let mut begun: Vec<_> = self.others().map(|other| self.start_to_hear(kind, other)).collect();
-        begun.extend(self.others().filter_map(|other| self.start_to_tell(kind, other, bytes(other))));
+        let mut begun: Vec<_> = self.others().map(|other| self.start_receiving_part(kind, other)).collect();
+        begun.extend(self.others().filter_map(|other| self.start_sending_part(kind, other, bytes(other))));
         self.all(begun).await
     }
 
     /// Each rank sends to all of higher number.
     pub(super) async fn scan(&self, bytes: f64) -> Result<(), RequestError> {
         const KIND: Collective = Collective::Scan;
-        let mut begun: Vec<_> = (0..self.rank).map(|other| self.start_to_hear(KIND, other)).collect();
-        begun.extend((self.rank + 1..self.ranks).filter_map(|other| self.start_to_tell(KIND, other, bytes)));
+        let mut begun: Vec<_> = (0..self.rank).map(|other| self.start_receiving_part(KIND, other)).collect();
+        begun.extend(
+            (self.rank + 1..self.ranks).filter_map(|other| self.start_sending_part(KIND, other, bytes)),
+        );
         self.all(begun).await
     }
 

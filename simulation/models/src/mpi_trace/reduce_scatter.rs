@@ -69,9 +69,9 @@ impl Rank<'_> {
             let first = self.rank >> (part + 1) << (part + 1);
             let has = |rank: u32| rank < first + served;
             if other > self.rank && has(self.rank) && !has(other) && other < self.ranks {
-                self.tell(KIND, other, bytes).await?;
+                self.send_part(KIND, other, bytes).await?;
             } else if other < self.rank && has(other) && !has(self.rank) {
-                self.hear(KIND, other).await?;
+                self.receive_part(KIND, other).await?;
             }
         }
         Ok(())

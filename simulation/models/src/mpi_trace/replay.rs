@@ -218,20 +218,20 @@ impl<'c> Rank<'c> {
     }
 
     /// Sends within a collective action.
-    pub(super) async fn tell(&self, kind: Collective, to: u32, bytes: f64) -> Result<(), RequestError> {
+    pub(super) async fn send_part(&self, kind: Collective, to: u32, bytes: f64) -> Result<(), RequestError> {
         self.send(to, kind.tag(), bytes).await
     }
 
     /// Receives within a collective action.
-    pub(super) async fn hear(&self, kind: Collective, from: u32) -> Result<(), RequestError> {
+    pub(super) async fn receive_part(&self, kind: Collective, from: u32) -> Result<(), RequestError> {
         self.receive(from, kind.tag()).await
     }
 
-    pub(super) fn start_to_tell(&self, kind: Collective, to: u32, bytes: f64) -> Begun {
+    pub(super) fn start_sending_part(&self, kind: Collective, to: u32, bytes: f64) -> Begun {
         self.start_send(to, kind.tag(), bytes)
     }
 
-    pub(super) fn start_to_hear(&self, kind: Collective, from: u32) -> Activity<()> {
+    pub(super) fn start_receiving_part(&self, kind: Collective, from: u32) -> Activity<()> {
         self.start_receive(from, kind.tag())
     }
 
@@ -247,8 +247,8 @@ impl<'c> Rank<'c> {
         if (to, from) == (self.rank, self.rank) {
             return Ok(());
         }
-        let mut begun = vec![self.start_to_hear(kind, from)];
-        begun.extend(self.start_to_tell(kind, to, bytes));
+        let mut begun = vec![self.start_receiving_part(kind, from)];
+        begun.extend(self.start_sending_part(kind, to, bytes));
         self.all(begun).await
     }
 }

@@ -116,10 +116,10 @@ impl Region {
     }
 }
 
-/// Calls `tell` for every host in the region with the hosts that it hears; `pingers` are those in and around
+/// Calls `visit` for every host in the region with the hosts that it hears; `pingers` are those in and around
 /// the region.
 #[inline]
-fn hearers(grid: RegionGrid, region: u32, pingers: &[Pinger], tell: impl FnMut(u32, &[u32])) {
+fn hearers(grid: RegionGrid, region: u32, pingers: &[Pinger], visit: impl FnMut(u32, &[u32])) {
     let corner = grid.corner(region);
     let low = [corner.x.wrapping_sub(grid.range), corner.y.wrapping_sub(grid.range)];
     let width = (1u64 << 32).div_ceil(u64::from(grid.per_side)) + 2 * u64::from(grid.range);
@@ -127,7 +127,7 @@ fn hearers(grid: RegionGrid, region: u32, pingers: &[Pinger], tell: impl FnMut(u
         pingers.iter().map(|pinger| Numbered { number: pinger.host, at: [pinger.at.x, pinger.at.y] });
     let nearby = Nearby::new(Window { low, width }, grid.range, points);
     let nearby = nearby.expect("a host in reach is no further from the region than the range");
-    nearby.each(|Numbered { at: [x, y], .. }| grid.region(Point { x, y }) == region, tell);
+    nearby.each(|Numbered { at: [x, y], .. }| grid.region(Point { x, y }) == region, visit);
 }
 
 #[cfg(test)]

@@ -190,14 +190,14 @@ impl<P, N: Network> Core<P, N> {
         let to = self.processes[id].host;
         let mailbox = self.messages.mailbox(from);
         if self.messages.host(mailbox).is_some_and(|host| host != to) {
-            self.tell(side, Answer::Failed(RequestError::Elsewhere));
+            self.inform(side, Answer::Failed(RequestError::Elsewhere));
             return None;
         }
         match self.messages.partner(mailbox, false) {
             Some(place) if self.messages.comm(place).arrived.is_some() => {
                 let comm = self.messages.remove(place).expect("it was in its mailbox");
                 self.cause = self.cause.later(comm.since);
-                self.tell(side, Answer::Message(comm.payload.expect("it came with the message")));
+                self.inform(side, Answer::Message(comm.payload.expect("it came with the message")));
                 None
             }
             Some(place) => {
@@ -233,8 +233,8 @@ impl<P, N: Network> Core<P, N> {
             None => RequestError::HostOff,
         };
         let comm = self.messages.remove(place).expect("it was there");
-        self.tell(comm.sender, Answer::Failed(failure));
-        self.tell(comm.receiver, Answer::Failed(failure));
+        self.inform(comm.sender, Answer::Failed(failure));
+        self.inform(comm.receiver, Answer::Failed(failure));
         None
     }
 

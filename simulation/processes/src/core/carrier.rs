@@ -34,7 +34,7 @@ pub struct Start<P> {
     pub from: HostId,
     pub(super) bytes: f64,
     pub(super) parcel: Parcel<P>,
-    /// Where its sender waits to hear of it, if it does.
+    /// Where its sender waits to learn of it, if it does.
     pub(super) place: Option<u32>,
 }
 
@@ -49,7 +49,8 @@ pub struct Landed<P> {
     pub from: HostId,
     /// Whose it was.
     pub whose: Whose,
-    /// Where its sender waits to hear of it, if it does ([`Core::expect_told`](super::Core::expect_told)).
+    /// Where its sender waits to learn of it, if it does
+    /// ([`Core::expect_arrival_notice`](super::Core::expect_arrival_notice)).
     pub place: Option<u32>,
     /// What arrives, where anything does.
     pub parcel: Option<Parcel<P>>,

@@ -67,7 +67,7 @@ impl<P, N: Network> Core<P, N> {
                 if let Some(transfer) = comm.transfer {
                     self.stop(transfer);
                 }
-                self.tell(
+                self.inform(
                     if sends { comm.receiver } else { comm.sender },
                     Answer::Failed(RequestError::GivenUp),
                 );

@@ -70,10 +70,10 @@ impl<P, N: Network> Core<P, N> {
         self.ended.push(number);
         let Some((side, exact)) = host.cpu.end(self.now) else { return };
         self.because(exact);
-        self.tell(side, Answer::Done);
+        self.inform(side, Answer::Done);
         // Others that end in this tick, but later, do so when what this one is followed by has begun.
         while let Some(side) = self.hosts[number as usize].cpu.end_with() {
-            self.tell(side, Answer::Done);
+            self.inform(side, Answer::Done);
         }
     }
 
@@ -84,8 +84,8 @@ impl<P, N: Network> Core<P, N> {
         for place in self.messages.touching(id.0) {
             if let Some(comm) = self.messages.remove(place) {
                 comm.transfer.into_iter().for_each(|transfer| self.stop(transfer));
-                self.tell(comm.sender, Answer::Failed(RequestError::HostOff));
-                self.tell(comm.receiver, Answer::Failed(RequestError::HostOff));
+                self.inform(comm.sender, Answer::Failed(RequestError::HostOff));
+                self.inform(comm.receiver, Answer::Failed(RequestError::HostOff));
             }
         }
         let here = |process: &Process<P>| process.host == id.0 && !process.ended;

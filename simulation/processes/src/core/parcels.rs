@@ -147,7 +147,7 @@ impl<P, N: Network> Core<P, N> {
 
     /// The carrier says how a parcel that was sent here ended, at `at`, which is not over, and `rest` of a
     /// tick.
-    pub fn expect_told(
+    pub fn expect_arrival_notice(
         &mut self,
         (at, rest): (Time, f64),
         whose: Whose,
@@ -207,7 +207,7 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn landed(&mut self, landed: Vec<Landed<P>>) {
         for Landed { rest, whose, place, parcel, failure, .. } in landed {
             if let Some(place) = place {
-                self.expect_told((self.now, rest), whose, place, failure);
+                self.expect_arrival_notice((self.now, rest), whose, place, failure);
             }
             if let Some(parcel) = parcel {
                 self.expect(self.now, parcel);
@@ -221,7 +221,7 @@ impl<P, N: Network> Core<P, N> {
             self.parcels.free.push(place);
             if let Some(Sent { side, failure, rest, .. }) = self.parcels.sent[place as usize].take() {
                 self.because(Moment { at: self.now, rest });
-                self.tell(side, failure.map_or(Answer::Done, Answer::Failed));
+                self.inform(side, failure.map_or(Answer::Done, Answer::Failed));
             }
         }
         while let Some(parcel) = self.parcels.coming.take(self.now) {
@@ -240,7 +240,7 @@ impl<P, N: Network> Core<P, N> {
         match self.messages.partner(mailbox, true) {
             Some(place) => {
                 let comm = self.messages.remove(place).expect("it was in its mailbox");
-                self.tell(comm.receiver, Answer::Message(payload));
+                self.inform(comm.receiver, Answer::Message(payload));
             }
             None => {
                 self.messages.enter(Comm {

@@ -29,7 +29,7 @@ impl<P, N: Network> Core<P, N> {
     }
 
     /// Informs a side of a communication or computation that it is over.
-    pub(super) fn tell(&mut self, side: Side, answer: Answer<P>) {
+    pub(super) fn inform(&mut self, side: Side, answer: Answer<P>) {
         match side {
             Side::Absent | Side::Detached => {}
             Side::Waiting(process) => self.resume_with(process, answer),

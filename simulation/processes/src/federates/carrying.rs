@@ -34,7 +34,7 @@ impl<P: Send + 'static, N: Network + Send> Acts for Carrying<P, N> {
     fn take_in(&mut self, item: Item<P>, _: Time) {
         match item {
             Item::Start(start) => self.carrier.take_on(start),
-            Item::Parcel(_) | Item::Told { .. } => unreachable!("what lands is sent to federates"),
+            Item::Parcel(_) | Item::ArrivalNotice { .. } => unreachable!("what lands is sent to federates"),
         }
     }
 
@@ -49,7 +49,7 @@ impl<P: Send + 'static, N: Network + Send> Acts for Carrying<P, N> {
             if let Some(place) = landed.place {
                 let Landed { rest, whose, failure, .. } = landed;
                 let to = world.owners[landed.from.0 as usize];
-                self.outgoing.push(to, ahead, Item::Told { rest, whose, place, failure });
+                self.outgoing.push(to, ahead, Item::ArrivalNotice { rest, whose, place, failure });
             }
             if let Some(parcel) = landed.parcel {
                 self.outgoing.push(world.owners[parcel.to.0 as usize], ahead, Item::Parcel(parcel));

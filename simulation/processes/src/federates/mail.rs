@@ -23,7 +23,7 @@ pub(super) enum Item<P> {
     Start(Start<P>),
     /// A sender is informed of an arrival; `rest` is by how much that was later or earlier than its tick, in
     /// ticks.
-    Told { rest: f64, whose: Whose, place: u32, failure: Option<RequestError> },
+    ArrivalNotice { rest: f64, whose: Whose, place: u32, failure: Option<RequestError> },
 }
 
 /// Things for one receiver at one time: a list of [`Item`]s, whatever the messages of the world are.

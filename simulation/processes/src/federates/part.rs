@@ -16,7 +16,7 @@ use super::{Federates, World};
 use crate::report::RunError;
 
 /// A federate reports how far it is after this number of instants.
-const TELLS: u32 = 64;
+const INSTANTS_PER_REPORT: u32 = 64;
 
 /// What a federate knows of the network: how long parcels take that do not share it.
 pub(crate) struct Apart<N>(Arc<N>);
@@ -98,8 +98,8 @@ impl<P: Send + 'static, N: Network + Send + Sync> Acts for Part<P, N> {
         let core = &mut self.run.core;
         match item {
             Item::Parcel(parcel) => core.expect(now, parcel),
-            Item::Told { rest, whose, place, failure } => {
-                core.expect_told((now, rest), whose, place, failure)
+            Item::ArrivalNotice { rest, whose, place, failure } => {
+                core.expect_arrival_notice((now, rest), whose, place, failure)
             }
             Item::Start(_) => unreachable!("what is to be started is sent to the carrier"),
         }
@@ -124,7 +124,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Acts for Part<P, N> {
         if !self.lives {
             self.mark(now, world);
         }
-        self.tell(now, world);
+        self.report_progress(now, world);
         self.run.core.next_time()
     }
 }
@@ -180,11 +180,11 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
     }
 
     /// Reports to the observer, now and then.
-    fn tell(&mut self, now: Time, world: &World) {
+    fn report_progress(&mut self, now: Time, world: &World) {
         let control = &self.run.settings.control;
         let (instants, steps) = &mut self.reported;
         *instants += 1;
-        if instants.is_multiple_of(TELLS) {
+        if instants.is_multiple_of(INSTANTS_PER_REPORT) {
             let all = self.run.core.counts().steps;
             control.advance(now, all - std::mem::replace(steps, all));
         }

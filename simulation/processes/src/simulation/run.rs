@@ -201,7 +201,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 self.killed.clear();
             }
             if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
-                self.tell_of_standstill(round[0], rounds);
+                self.report_standstill(round[0], rounds);
             }
             self.settings.control.went_on(self.core.now(), self.core.counts().steps);
             // Who has reached out may try again in this instant, for ever.
@@ -212,11 +212,11 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// A process was in the latest of so many rounds at one time.
-    fn tell_of_standstill(&self, process: ProcessId, rounds: u64) {
-        if let Some(tell) = &self.settings.stall.1 {
+    fn report_standstill(&self, process: ProcessId, rounds: u64) {
+        if let Some(listener) = &self.settings.stall.1 {
             let (name, host) = self.core.about(process);
             let (name, time, rounds) = (Arc::clone(name), self.core.now(), Some(rounds));
-            tell(&Stall { process, name, host, time, rounds });
+            listener(&Stall { process, name, host, time, rounds });
         }
     }
 

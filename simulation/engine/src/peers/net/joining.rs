@@ -26,7 +26,7 @@ pub(crate) struct Processes<M: Model> {
     /// How long one may be silent.
     silence: Option<Duration>,
     /// Who hears of silent ones.
-    silence_told: Option<SilenceListener>,
+    silence_listener: Option<SilenceListener>,
     /// What else all have alike: names and values.
     equal: Vec<(String, String)>,
     marshalling: Marshalling,
@@ -41,7 +41,7 @@ struct Joining<M: Model> {
 impl<M: Model> Default for Processes<M> {
     fn default() -> Self {
         let (equal, marshalling) = (Vec::new(), Marshalling::default());
-        Self { joining: None, silence: None, silence_told: None, equal, marshalling }
+        Self { joining: None, silence: None, silence_listener: None, equal, marshalling }
     }
 }
 
@@ -108,11 +108,11 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// With other processes and a limit for their silence: calls `tell` when two signs of life of one are
+    /// With other processes and a limit for their silence: calls `listener` when two signs of life of one are
     /// missing in a row, which is half the limit before it is lost, and when it gives one again. It is
     /// called by a thread of the run that does nothing else, and must return soon.
-    pub fn on_silence(mut self, tell: impl Fn(Silence) + Send + Sync + 'static) -> Self {
-        self.processes.silence_told = Some(Arc::new(tell));
+    pub fn on_silence(mut self, listener: impl Fn(Silence) + Send + Sync + 'static) -> Self {
+        self.processes.silence_listener = Some(Arc::new(listener));
         self
     }
 
@@ -194,9 +194,9 @@ pub(crate) fn start_pulse<M: Model>(
     simulation: &Simulation<M>,
     peers: Option<&Arc<Peers<M>>>,
 ) -> Result<Option<Pulse>, RunError> {
-    let Processes { joining, silence, silence_told, .. } = &simulation.processes;
+    let Processes { joining, silence, silence_listener, .. } = &simulation.processes;
     let (Some(peers), Some(Joining { pulse, .. }), Some(limit)) = (peers, joining, silence) else {
         return Ok(None);
     };
-    pulse(peers, *limit, silence_told.clone()).map(Some)
+    pulse(peers, *limit, silence_listener.clone()).map(Some)
 }

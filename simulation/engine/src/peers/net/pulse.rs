@@ -45,15 +45,15 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Starts the thread. A process that is silent for `limit` is lost; `tell` hears of it before.
+    /// Starts the thread. A process that is silent for `limit` is lost; `listener` hears of it before.
     pub(crate) fn start<M: Model + 'static>(
         peers: &Arc<Peers<M>>,
         limit: Duration,
-        tell: Option<SilenceListener>,
+        listener: Option<SilenceListener>,
     ) -> Result<Self, RunError> {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let (peers, shared) = (Arc::clone(peers), Arc::clone(&over));
-        let beat = move || beat(&peers, &shared, limit, tell.as_deref());
+        let beat = move || beat(&peers, &shared, limit, listener.as_deref());
         let thread = Builder::new().name("paceline-pulse".into()).spawn(beat);
         let failed = |error| RunError::Threads(format!("the thread that gives signs of life: {error}"));
         Ok(Self { over, thread: Some(thread.map_err(failed)?) })
@@ -74,7 +74,7 @@ impl Drop for Pulse {
 struct Heard {
     frames: u64,
     since: Instant,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// The thread.
@@ -82,9 +82,9 @@ fn beat<M: Model>(
     peers: &Peers<M>,
     (over, changed): &(Mutex<bool>, Condvar),
     limit: Duration,
-    tell: Option<&(dyn Fn(Silence) + Send + Sync)>,
+    listener: Option<&(dyn Fn(Silence) + Send + Sync)>,
 ) {
-    let nothing = Heard { frames: 0, since: Instant::now(), is_told: false };
+    let nothing = Heard { frames: 0, since: Instant::now(), is_reported: false };
     let mut heard = vec![nothing; peers.transport().ranks() as usize];
     let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_over {
@@ -101,7 +101,7 @@ fn beat<M: Model>(
         }
         let mut nap = limit / SIGNS;
         for rank in peers.others_of(peers.rank()) {
-            let left = peers.look_at_silence(rank, &mut heard[rank as usize], limit, tell);
+            let left = peers.look_at_silence(rank, &mut heard[rank as usize], limit, listener);
             // Whoever is silent is lost at the limit, and not at the sign of this process after it.
             nap = nap.min(left);
         }
@@ -121,14 +121,14 @@ impl<M: Model> Peers<M> {
         rank: u32,
         heard: &mut Heard,
         limit: Duration,
-        tell: Option<&(dyn Fn(Silence) + Send + Sync)>,
+        listener: Option<&(dyn Fn(Silence) + Send + Sync)>,
     ) -> Duration {
         let (now, frames) = (Instant::now(), self.frames_from(rank));
         if frames != heard.frames {
-            if heard.is_told {
-                tell.iter().for_each(|tell| tell(Silence { rank, silent: None, limit }));
+            if heard.is_reported {
+                listener.iter().for_each(|listener| listener(Silence { rank, silent: None, limit }));
             }
-            *heard = Heard { frames, since: now, is_told: false };
+            *heard = Heard { frames, since: now, is_reported: false };
             return limit;
         }
         let silent = now.duration_since(heard.since);
@@ -137,8 +137,8 @@ impl<M: Model> Peers<M> {
             self.transport.wake();
             return limit;
         }
-        if silent >= limit / 2 && !std::mem::replace(&mut heard.is_told, true) {
-            tell.iter().for_each(|tell| tell(Silence { rank, silent: Some(silent), limit }));
+        if silent >= limit / 2 && !std::mem::replace(&mut heard.is_reported, true) {
+            listener.iter().for_each(|listener| listener(Silence { rank, silent: Some(silent), limit }));
         }
         limit - silent
     }

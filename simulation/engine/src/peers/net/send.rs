@@ -89,7 +89,7 @@ impl<M: Model> Peers<M> {
     }
 
     /// Sends all processes that this one cannot continue, and why.
-    pub(crate) fn tell_failure(&self, what: &str) {
+    pub(crate) fn send_failure(&self, what: &str) {
         for rank in self.others_of(self.rank()) {
             self.send_record(rank, |out| codec::failed(out, what));
         }

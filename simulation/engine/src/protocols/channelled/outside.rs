@@ -30,7 +30,7 @@ impl<M: Model> Channelled<'_, M> {
             let mut state = lock(&self.shared.state);
             state.outside += 1;
             state.lvts[proxy.id() as usize] = floor;
-            self.tell(&mut state, desk);
+            self.touch_and_publish(&mut state, desk);
             return Ok(Ran::Asked(floor));
         }
         if !self.lives_on(proxy.pending() as i64 - known as i64, desk) {
@@ -87,7 +87,7 @@ impl<M: Model> Channelled<'_, M> {
             return;
         }
         state.lvts[id as usize] = floor;
-        self.tell(&mut state, desk);
+        self.touch_and_publish(&mut state, desk);
         let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
         let awake = state.running - state.outside + 1;
         drop(state);

@@ -33,7 +33,7 @@ impl<M: Model> Channelled<'_, M> {
             self.alive.fetch_add(alive, Ordering::SeqCst);
             self.deliver(delivery, &mut desk.touched)?;
             let mut state = lock(&self.shared.state);
-            self.tell(&mut state, desk);
+            self.touch_and_publish(&mut state, desk);
             let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
             let awake = state.running - state.outside + 1;
             drop(state);

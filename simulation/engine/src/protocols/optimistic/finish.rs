@@ -33,7 +33,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
         if outcome.trouble.is_some() || outcome.error.is_some() {
             if let (Some(peers), Some(trouble)) = (peers, &outcome.trouble) {
-                peers.tell_failure(&trouble.to_string());
+                peers.send_failure(&trouble.to_string());
             }
             return outcome;
         }

@@ -74,7 +74,7 @@ impl EventError {
     /// A panic in something that was asked of the model because of an event; any other goes on.
     pub(super) fn of_caught(panic: Caught) -> Box<Self> {
         match panic.asked.as_deref() {
-            Some(Asked::Event { .. }) => Box::new(panic.told().expect("an event is known")),
+            Some(Asked::Event { .. }) => Box::new(panic.into_event_error().expect("an event is known")),
             _ => panic.resume(),
         }
     }
