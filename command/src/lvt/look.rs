@@ -18,7 +18,7 @@ use crate::failure::Special;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Simulates.
+    /// Its flags say that it simulates and does not wait.
     Runs,
     /// Waits for others.
     Waits,
