@@ -34,7 +34,7 @@ pub struct Setup {
 
 /// A place where experiments run.
 pub trait Backend {
-    /// A run.
+    /// A run of this place, with the key by which its result is found.
     type Cell: Run;
     /// The results of the runs, by their keys.
     type Results;
@@ -64,7 +64,7 @@ pub type Judge<B> =
 
 /// An experiment that is ready to run.
 pub struct Plan<B: Backend> {
-    /// Its runs.
+    /// Its runs, each under the key by which `judge` finds its result.
     pub cells: Vec<B::Cell>,
     /// What they show: name, title and wall time of the finding are filled in afterwards.
     pub judge: Judge<B>,
@@ -94,9 +94,9 @@ pub struct Experiment<B: Backend> {
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran<T> {
-    /// Its key.
+    /// The key of the run ([`Run::key`]).
     pub key: String,
-    /// Its output.
+    /// What the run has measured or printed.
     pub output: T,
     /// How long it took on this machine.
     pub wall: Duration,
@@ -126,7 +126,7 @@ struct Planned<B: Backend> {
 }
 
 impl<B: Backend> Batch<B> {
-    /// Plans `experiments`.
+    /// Plans all of `experiments` under `setup`; nothing runs yet.
     pub fn new(experiments: &[&Experiment<B>], setup: &Setup) -> Self {
         let plan =
             |experiment: &&Experiment<B>| (experiment.name, experiment.title, (experiment.plan)(setup));

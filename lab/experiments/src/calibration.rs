@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use paceline_machine::Costs;
 
-/// A constant.
+/// A cost of simulated machines, with the reason for its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant {
     /// Its name: paper and quantity.
     pub name: &'static str,
-    /// Its value.
+    /// Its built-in value, in `unit`.
     pub value: u64,
-    /// Its unit.
+    /// The unit of the value, as tables print it.
     pub unit: &'static str,
     /// The reason for that value.
     pub reason: &'static str,

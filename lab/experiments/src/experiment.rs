@@ -35,7 +35,7 @@ impl Experiment {
 /// The experiments of a paper, `NAME: TITLE => PLANNER` each; the file of parameters of one has its name.
 macro_rules! catalogue {
     ($($name:literal: $title:literal => $planner:expr;)+) => {
-        /// The experiments.
+        /// The experiments of the paper, in the order of the list.
         pub const EXPERIMENTS: &[$crate::Experiment] = &[$($crate::Experiment {
             name: $name,
             title: $title,

@@ -69,7 +69,7 @@ impl Parameters {
         self.quick.finish()
     }
 
-    /// One value.
+    /// The value of `key`, of the given kind; it is required.
     pub(crate) fn one<T>(&mut self, key: &str, kind: &Kind<T>) -> Result<T, ScenarioError> {
         self.read(key, &kind.words, &|raw| (kind.read)(raw).map_err(|why| prefixed(": ", &why)))
     }

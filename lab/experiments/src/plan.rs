@@ -72,7 +72,7 @@ pub struct Cell {
     pub weight: f64,
     /// Whether nothing else may run meanwhile: it measures real time.
     pub alone: bool,
-    /// Runs it.
+    /// Builds and runs it, on the thread that takes the cell.
     pub job: Job,
 }
 

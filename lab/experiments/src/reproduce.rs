@@ -12,7 +12,7 @@ use crate::batch::{Batch, Ran, Setup};
 use crate::papers::introduction;
 use crate::plan::{Cell, Results};
 
-/// The progress.
+/// How far all experiments together have come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Cells that are done.

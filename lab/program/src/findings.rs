@@ -22,7 +22,7 @@ const REPORT: &str = "report.json";
 /// How findings are printed.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
-    /// For people.
+    /// Tables and sentences for people.
     Text,
     /// As a JSON object if there is one finding, else as an array.
     Json,

@@ -9,7 +9,7 @@
 //! Limits: `limit_s` of a [`Boot`] is in real time, and `emulator.rs` ends a boot that exceeds it; that of
 //! [`Step::Await`] is in the machine's time, and `dom0-functions.sh` ends the wait.
 
-/// One boot.
+/// The description of one boot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Boot {
     /// Names everything on which its output depends, for example `nsx 2 vcpus`. Boots with the same key are

@@ -21,7 +21,7 @@ use crate::transcript::Results;
 /// How experiments are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
-    /// Their setup.
+    /// What all experiments are planned with.
     pub setup: &'a Setup,
     /// How many boots run at a time.
     pub workers: usize,
@@ -38,16 +38,16 @@ pub enum Progress<'a> {
     Message(&'a str),
     /// A boot has printed a line.
     Line {
-        /// Its key.
+        /// The key of the boot ([`Boot::key`](crate::boot::Boot::key)).
         boot: &'a str,
         /// The part it is in.
         part: &'a str,
-        /// The line.
+        /// The text of the line.
         line: &'a str,
     },
     /// A boot is over.
     Booted {
-        /// Its key.
+        /// The key of the boot ([`Boot::key`](crate::boot::Boot::key)).
         boot: &'a str,
         /// How long it took.
         wall: Duration,

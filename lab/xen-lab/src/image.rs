@@ -35,7 +35,7 @@ impl Image {
         written.expect("memory can be written to");
     }
 
-    /// The archive.
+    /// The archive with its trailer, filled up so that another one may follow.
     pub fn finish(mut self) -> Vec<u8> {
         trailer(&mut self.bytes).expect("memory can be written to");
         // The next archive starts at a multiple of four bytes.

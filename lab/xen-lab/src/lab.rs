@@ -23,7 +23,7 @@ use crate::transcript::{Reader, Transcript};
 /// Receives messages about progress.
 pub type Listener<'a> = dyn Fn(&str) + Sync + 'a;
 
-/// A lab.
+/// What is needed to boot hypervisors: downloaded packages, and images made of them.
 #[derive(Debug)]
 pub struct Lab {
     cache: PathBuf,
@@ -36,7 +36,7 @@ pub struct Lab {
 /// The result of a boot.
 #[derive(Clone, Debug, Default)]
 pub struct Booted {
-    /// The transcript.
+    /// The lines with marks and values, by part and source.
     pub transcript: Transcript,
     /// Every line of the serial console.
     pub console: Vec<String>,

@@ -148,9 +148,9 @@ pub fn message_rounds(policy: &Policy, vcpus: u32, rounds: u32) -> Result<Rounds
 /// How long LU takes, and EP on average if there is any, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beside {
-    /// LU.
+    /// Seconds from the start of LU to the end of its last rank.
     pub lu: f64,
-    /// EP, each alone in a guest.
+    /// Mean seconds of the EP processes, each alone in a guest; none without EP.
     pub ep: Option<f64>,
 }
 

@@ -19,9 +19,9 @@ pub(crate) use read::Reader;
 pub enum Source {
     /// A guest, by its name.
     Guest(String),
-    /// The scheduler.
+    /// The scheduler in the hypervisor, by Xen's console.
     Scheduler,
-    /// dom0.
+    /// The script that dom0 runs.
     Dom0,
 }
 

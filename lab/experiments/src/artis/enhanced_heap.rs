@@ -58,7 +58,7 @@ struct Opened<E> {
 /// An instant above the 32 bits of a list: one comparison of two words.
 type Key = u128;
 
-/// No run.
+/// The key of a place without a run.
 const EMPTY: Key = key(NEVER, NONE);
 
 const fn key(at: Instant, list: u32) -> Key {

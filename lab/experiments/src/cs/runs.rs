@@ -78,7 +78,7 @@ pub struct Scheduler {
     pub choice: Option<&'static str>,
 }
 
-/// Xen's own.
+/// The scheduler of Xen itself, which the others build on.
 pub const SEDF: Scheduler = Scheduler { name: "SEDF", kind: "sedf", choice: None };
 /// The scheduler of the co-scheduling thesis that treats all domains alike.
 pub const CSDE: Scheduler = Scheduler { name: "CSDE", kind: "csde", choice: Some("scan") };

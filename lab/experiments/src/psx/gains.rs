@@ -48,9 +48,9 @@ pub type Claim = (Stated, Judge);
 
 /// Figures 8 and 9.
 pub const EQUALLY_MANY: Claim = (("a little below 1", 1.0), judge_equal);
-/// Figure 10.
+/// What figure 10 states for equal loads.
 pub const BALANCED: Claim = (("about 6 where messages are remote", 6.0), balanced);
-/// Figure 11.
+/// What figure 11 states for unequal loads.
 pub const UNBALANCED: Claim = (("close to 20 at best", 20.0), unbalanced);
 
 /// The run times of one load and way of synchronization.

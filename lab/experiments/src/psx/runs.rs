@@ -45,7 +45,7 @@ pub struct Load {
     pub messages: f64,
     /// Percentage of messages to an LP of the same federate (LOC).
     pub local: u32,
-    /// Simulated seconds.
+    /// The horizon, in simulated seconds.
     pub until_s: u64,
 }
 

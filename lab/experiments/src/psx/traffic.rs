@@ -35,7 +35,7 @@ pub(super) struct Run {
     pub domains: u32,
     pub gear: Gear,
     pub scheduler: Scheduler,
-    /// Simulated seconds.
+    /// The horizon, in simulated seconds.
     pub until_s: u64,
 }
 

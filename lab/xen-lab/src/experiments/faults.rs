@@ -94,7 +94,7 @@ fn boot(scheduler: &str, times: u32) -> Boot {
     boot
 }
 
-/// The plan.
+/// The boots of the experiment, and the judge of what they print.
 pub fn plan(setup: &Setup) -> Plan {
     let (schedulers, times) = if setup.quick { (&SCHEDULERS[..1], 5) } else { (&SCHEDULERS[..], 50) };
     let boots = schedulers.iter().map(|scheduler| boot(scheduler, times)).collect();

@@ -114,7 +114,7 @@ fn boot(quick: bool, nsx: bool, vcpus: u32) -> Boot {
     boot
 }
 
-/// The plan.
+/// The boots of the experiment, and the judge of what they print.
 pub fn plan(setup: &Setup) -> Plan {
     let quick = setup.quick;
     let boots = vcpus(quick).iter().flat_map(|vcpus| [false, true].map(|nsx| boot(quick, nsx, *vcpus)));

@@ -80,7 +80,7 @@ fn boot(scheduler: &str, scope: Scope) -> Boot {
     boot
 }
 
-/// The plan.
+/// The boots of the experiment, and the judge of what they print.
 pub fn plan(setup: &Setup) -> Plan {
     let scope = Scope::new(setup);
     let boots = SCHEDULERS.iter().map(|(scheduler, _)| boot(scheduler, scope)).collect();

@@ -16,11 +16,11 @@ pub const ROUND_NS: u64 = 26;
 /// Rounds of work that PHOLD takes for a millisecond of CPU time.
 pub const ROUNDS_PER_MS: u64 = 1_000_000 / ROUND_NS;
 
-/// LU's class.
+/// The problem class of LU, which gives the points of its cube.
 pub const LU_CLASS: Class = Class::W;
 /// Points along a side of its cube.
 pub const LU_SIDE: u32 = 33;
-/// Its ranks.
+/// The ranks of LU, one a guest.
 pub const LU_RANKS: u32 = 2;
 
 /// The port that programs listen at.
@@ -56,11 +56,11 @@ impl Phold {
 /// LU and EP: what each rank does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parallel {
-    /// LU's iterations.
+    /// How many times LU sweeps its grid.
     pub iterations: u32,
     /// Rounds of work at a point of LU in an iteration.
     pub point_rounds: u64,
-    /// EP's batches.
+    /// How many batches an EP process computes.
     pub batches: u64,
     /// Rounds of work in a batch of EP.
     pub batch_rounds: u64,

@@ -28,7 +28,7 @@ const ANSWERS: [(&str, f64); 8] = [
     ("page", -22.0),
 ];
 
-/// The plan.
+/// The boots of the experiment, and the judge of what they print.
 pub fn plan(_: &Setup) -> Plan {
     let mut boot = Boot::new(KEY, "psx");
     boot.limit_s = 600;

@@ -14,7 +14,7 @@ pub const FACTOR_MOST: f64 = 2.0;
 /// The results of one scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The scheduler.
+    /// The scheduler, as tables name it.
     pub what: String,
     /// The result in Xen.
     pub xen: f64,

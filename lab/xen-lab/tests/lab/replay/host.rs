@@ -51,7 +51,7 @@ struct Pcpu {
     slice_end_ns: Option<u64>,
 }
 
-/// The host.
+/// A host as the replay plays it: the policy, and what is to be recorded.
 #[derive(Debug)]
 pub struct Host {
     policy: Box<dyn Policy>,
