@@ -6,7 +6,7 @@ use thiserror::Error;
 /// A process that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its domain.
+    /// The name of its domain.
     pub domain: String,
     /// Its number within the domain.
     pub process: u32,

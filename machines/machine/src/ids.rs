@@ -14,11 +14,11 @@ pub use paceline_policy::{DomId, VcpuId};
 
 use crate::ProcessId;
 
-/// A host.
+/// A host, by its index in [`MachineSpec::hosts`](crate::MachineSpec::hosts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
-/// A guest domain.
+/// A guest domain, by its index in [`MachineSpec::domains`](crate::MachineSpec::domains).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuestId(pub u32);
 

@@ -27,7 +27,7 @@ pub struct MachineSpec {
 pub struct HostSpec {
     /// Its name, for people.
     pub name: String,
-    /// Physical CPUs.
+    /// The number of physical CPUs, at least 1; even if `smt` is set.
     pub pcpus: u32,
     /// Whether two PCPUs each are siblings that share a core.
     pub smt: bool,

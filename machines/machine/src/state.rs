@@ -25,7 +25,6 @@ pub struct Host {
     pub report: HostReport,
 }
 
-/// A PCPU.
 #[derive(Debug)]
 pub struct Pcpu {
     pub host: HostId,
@@ -71,7 +70,6 @@ pub struct Segment {
     pub permille: u64,
 }
 
-/// A VCPU.
 #[derive(Debug)]
 pub struct Vcpu {
     /// Its domain, by number over privileged domains and guests.

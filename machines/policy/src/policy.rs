@@ -55,7 +55,7 @@ pub struct NewDomain {
     pub dom: DomId,
     /// Whether it is the privileged domain that carries the network and the devices of the others (DOM0).
     pub privileged: bool,
-    /// Its VCPUs.
+    /// Its VCPUs, at least one; their ids are unique over all domains.
     pub vcpus: Vec<VcpuId>,
     /// By VCPU, as in `vcpus`: the only PCPU it may run on, where there is one.
     pub pins: Vec<Option<PcpuId>>,
@@ -112,7 +112,7 @@ impl Orders {
 /// The state of a VCPU, for tests and traces: one row of what [`Policy::dump`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// The VCPU.
+    /// Whose row this is.
     pub vcpu: VcpuId,
     /// The PCPU on which it runs, if it runs.
     pub runs_on: Option<PcpuId>,

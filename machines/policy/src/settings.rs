@@ -80,7 +80,7 @@ pub struct Settings {
 /// A setting that a policy has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Its name.
+    /// Its name in scenarios.
     pub key: &'static str,
     /// The values that it may have.
     pub allowed: String,

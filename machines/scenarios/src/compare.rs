@@ -39,7 +39,7 @@ pub fn compare<O: Observer + Send>(
 /// The digests of a workload's model under every policy under which it ended, to be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// The workload.
+    /// The name of the workload in the scenario.
     pub workload: String,
     /// By policy, in the order in which they were compared.
     pub digests: Vec<(&'static str, Digest)>,

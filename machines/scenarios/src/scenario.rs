@@ -101,7 +101,7 @@ impl MachineScenario {
         Ok(Self { name, until_ns, seed, kind, policy, hosts, dom0, links, costs, groups })
     }
 
-    /// Its name.
+    /// The name of the scenario: that of its file without the ending.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -29,12 +29,12 @@ use crate::{Host, PolicyError, Settings};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Gang-scheduled.
+    /// Communicates much and uses its time: gang-scheduled.
     #[default]
     CoScheduled,
     /// Communicates as much as a gang-scheduled one, but cannot use its time.
     Frustrated,
-    /// Communicates rarely.
+    /// Communicates rarely: fills the gaps that `Frustrated` leave.
     DontCare,
 }
 

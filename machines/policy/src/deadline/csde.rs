@@ -22,7 +22,7 @@ use crate::{Host, PolicyError, Settings};
 
 #[derive(Debug)]
 struct MostPending {
-    /// DOM0 first.
+    /// Whether DOM0 goes before all guests while it has messages.
     distinguishes: bool,
     ports: u32,
 }

@@ -62,9 +62,9 @@ const REPLENISH: u32 = 0;
 #[derive(Debug)]
 pub struct RtServers<R> {
     servers: PerVcpu<Server>,
-    /// RunQ.
+    /// Servers with a claim to a PCPU that have none (`RunQ` in Xen).
     waiting: Waiting<Key>,
-    /// RepQ: how much is replenished.
+    /// How much budget each server gets back, by the time at which it does (`RepQ` in Xen).
     replenishments: Alarms<u64>,
     seats: Seats,
     arrivals: u64,

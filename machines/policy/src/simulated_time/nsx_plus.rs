@@ -60,7 +60,7 @@ use crate::{
 /// DOM0's standing while it runs: it is not preempted, because its slices are always bounded.
 const NEVER_PREEMPTED: i64 = i64::MIN;
 
-/// NSX+.
+/// The policy NSX+ on one host.
 #[derive(Debug)]
 pub struct NsxPlus {
     /// Half a tick.

@@ -50,7 +50,7 @@ use crate::{
 const PERIOD_BEGINS: u32 = 0;
 const SHARES_FALL_DUE: u32 = 1;
 
-/// PSX+.
+/// The policy PSX+ on one host.
 #[derive(Debug)]
 pub struct PsxPlus {
     tick_ns: u64,

@@ -17,7 +17,7 @@ use super::workload::Workload;
 /// The outcome of a scenario under a policy.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The policy.
+    /// The name of the policy of all hosts.
     pub policy: &'static str,
     /// The machine's report.
     pub report: Report,

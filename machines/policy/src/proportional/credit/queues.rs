@@ -18,9 +18,9 @@ use crate::{PcpuId, VcpuId};
 pub(super) enum Class {
     /// Has woken while UNDER, and no tick has found it running since.
     Boost,
-    /// Owes no credits.
+    /// Its balance of credits is not below zero.
     Under,
-    /// Owes credits.
+    /// Its balance of credits is below zero.
     Over,
 }
 
