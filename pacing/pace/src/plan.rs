@@ -68,7 +68,7 @@ pub struct Seen {
     pub slot: usize,
     /// Whether the slot had no thread, or another one, in the last slice.
     pub fresh: bool,
-    /// Its LVT.
+    /// Its LVT in nanoseconds; above [`LVT_MAX_NS`] if it has nothing to do.
     pub lvt_ns: u64,
     /// Whether it says that it waits.
     pub waiting: bool,

@@ -33,7 +33,7 @@ const RELEASE_MOST_PERMILLE: u32 = 800;
 /// What is permitted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mode {
-    /// Real-time priorities.
+    /// Real-time priorities, from 1 for the reserve to 3 for turns.
     RealTime {
         /// Whether threads that are not to run can be put into the idle class, and taken back out of it.
         idle: bool,
@@ -88,7 +88,7 @@ impl Mode {
         })
     }
 
-    /// Its name.
+    /// Its name in reports and refusals.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RealTime { .. } => REAL_TIME,

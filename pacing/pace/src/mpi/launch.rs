@@ -34,16 +34,16 @@ pub enum MpiChoice {
     Auto,
     /// Whatever the command is.
     On,
-    /// Never.
+    /// Never: ranks that wait are then seen only by what they publish themselves.
     Off,
 }
 
 /// An MPI library, identified from its launcher.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MpiLibrary {
-    /// Open MPI.
+    /// Open MPI: ranks yield if `mpi_yield_when_idle` is set.
     OpenMpi,
-    /// MPICH.
+    /// MPICH: ranks never yield by themselves, so the shim yields in its place.
     Mpich,
     /// Not known before the program runs.
     Unknown,

@@ -20,7 +20,7 @@ const SHARE: u32 = 20;
 /// What is to be done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Action {
-    /// Nothing.
+    /// Leave the policy as it is, attached or detached.
     Keep,
     /// Detach the policy: its tasks get no CPU time.
     Pause,
