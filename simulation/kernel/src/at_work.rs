@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::{LpId, Time};
 
-/// No LP.
+/// Stands for no LP: numbers of LPs are less.
 const NOBODY: u32 = u32::MAX;
 
 /// Which event a federate is handling, or was the last to handle. Shared with those who look.

@@ -31,7 +31,7 @@ const WORTH_GROUPS: f64 = 0.05;
 /// Whether LPs move between federates while a run goes on, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Balance {
-    /// They stay.
+    /// LPs stay where the partition has put them.
     #[default]
     Off,
     /// To even out the federates' loads.

@@ -335,7 +335,7 @@ pub struct Finished<O> {
     pub output: O,
     /// Digest over the federate's events and final states.
     pub digest: Digest,
-    /// Events run.
+    /// Events committed by the federate.
     pub events: u64,
     /// The simulated time of the latest event; zero without any.
     pub last: Time,

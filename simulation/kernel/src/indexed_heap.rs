@@ -44,7 +44,7 @@ pub trait Slotted: Copy + Ord {
 pub struct IndexedHeap<T> {
     /// Children of place `n` are at `n * CHILDREN + 1` and behind.
     heap: Vec<T>,
-    /// By slot.
+    /// By slot: the place in `heap`.
     places: Vec<u32>,
 }
 

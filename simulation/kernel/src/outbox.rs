@@ -66,7 +66,7 @@ impl<E> Mail<E> {
 /// Lists of events by destination federate.
 #[derive(Debug)]
 pub struct Outbox<E> {
-    /// By destination.
+    /// By destination federate: what is not handed over yet.
     lists: Vec<Mail<E>>,
     /// By destination: the least time in its list; [`Time::MAX`] without anything.
     least: Vec<Time>,

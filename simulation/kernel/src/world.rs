@@ -71,7 +71,7 @@ impl<S> Lp<S> {
 pub struct Past<O> {
     /// Over the events committed; final states are added when the run ends.
     pub digest: Digest,
-    /// Events committed.
+    /// How many events these are.
     pub events: u64,
     /// The simulated time of the latest of them; zero without any.
     pub last: Time,
@@ -214,7 +214,7 @@ impl<M: Model> World<M> {
         is_refused.then(|| "it holds results that the model cannot have left".into())
     }
 
-    /// Events committed.
+    /// How many events have been committed since the start.
     pub fn events(&self) -> u64 {
         self.past.events
     }

@@ -25,9 +25,9 @@ use crate::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum GvtKind {
-    /// Everybody stops for a moment.
+    /// No federate is taken until all are back and the least floor is read: the reference.
     Synchronous,
-    /// Nobody stops.
+    /// A round reads the least floor while federates run on; no worker waits.
     #[default]
     Asynchronous,
 }

@@ -18,7 +18,7 @@ const NEARLY: u64 = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Windows {
-    /// Above zero.
+    /// The width of a window, above zero.
     width: Time,
     /// Every window ends at a multiple of the width.
     aligned: bool,

@@ -10,7 +10,7 @@ use crate::{Event, Time};
 const LEAST: usize = 16;
 /// Sizes of chunks, each twice the one before: the largest has 2048 events.
 const SIZES: usize = 8;
-/// No chunk.
+/// Stands for no chunk at the end of a list.
 const NONE: u32 = u32::MAX;
 
 /// A list of events; the events are in the [`Pool`].

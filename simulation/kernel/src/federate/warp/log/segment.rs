@@ -41,7 +41,7 @@ pub(in super::super) struct Run {
     pub before: Link,
 }
 
-/// One batch.
+/// The log of one batch: what is needed to undo or to commit its events.
 #[derive(Debug)]
 pub(in super::super) struct Segment<M: Model> {
     /// No event of it is at or after this.
