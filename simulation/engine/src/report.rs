@@ -73,7 +73,7 @@ pub struct Report<O> {
     pub links: Vec<Link>,
     /// LPs of the model.
     pub lps: u32,
-    /// Events committed.
+    /// Events committed, in all processes together and since the start, not the last resumption.
     pub events: u64,
     /// Those of them that had been committed before the run was resumed; zero where it was not. All times
     /// and counts below are those since then.
@@ -102,7 +102,7 @@ pub struct Report<O> {
     pub gvt_lag: Time,
     /// Legs: one more than the run has paused.
     pub legs: u64,
-    /// Checkpoints written.
+    /// Checkpoints written completely.
     pub checkpoints: u64,
     /// Time that the run stood still for them.
     pub checkpoints_wall: Duration,

@@ -159,7 +159,7 @@ impl<M: Model> Run<M> {
         self.course.events()
     }
 
-    /// The model.
+    /// The model as the simulation was made with it.
     pub fn model(&self) -> &M {
         &self.simulation.model
     }

@@ -100,7 +100,7 @@ impl Hard {
 }
 
 impl Model for Hard {
-    /// Messages received.
+    /// How many messages the LP has received.
     type State = u64;
     /// Messages without delay that follow it.
     type Event = u8;

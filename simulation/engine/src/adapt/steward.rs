@@ -66,7 +66,7 @@ impl Desk {
         self.changed.wait_timeout(orders, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The thread.
+    /// The body of the steward's thread, which ends with the run.
     fn serve(&self, monitor: &Monitor, leader: Leader) {
         let mut looked = Instant::now();
         let mut orders = self.orders();

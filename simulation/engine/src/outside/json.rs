@@ -205,7 +205,7 @@ impl<R: Read, W: Write> Stream<R, W> {
     }
 }
 
-/// The thread.
+/// The body of the thread that exchanges lines with the other side, until the orders end.
 fn work<M: Model, R: Read, W: Write>(model: &M, mut stream: Stream<R, W>, inbox: &Receiver<Order<M>>)
 where
     M::Event: Serialize + DeserializeOwned,

@@ -16,7 +16,7 @@ pub struct Stepped<E> {
     pub lp: LpId,
     /// The simulated time at which it happened.
     pub time: Time,
-    /// What happened.
+    /// The payload of the event.
     pub event: E,
     /// What the LP sent meanwhile, in the order in which it did.
     pub sent: Vec<Sent<E>>,
@@ -30,7 +30,7 @@ pub struct Sent<E> {
     pub to: LpId,
     /// The simulated time at which it will happen, unless it is cancelled before.
     pub time: Time,
-    /// What will happen.
+    /// The payload of the message.
     pub event: E,
 }
 
@@ -40,7 +40,7 @@ impl<M: Model> Course<M> {
         self.events() == self.resumed_events
     }
 
-    /// See [`Run::earliest`](crate::Run::earliest).
+    /// The least time at which an event may be sent in ([`Run::earliest`](crate::Run::earliest)).
     pub(super) fn earliest(&self) -> Time {
         // Nothing has happened at the first instant yet.
         if self.is_new() && self.resumed_events == 0 {

@@ -75,7 +75,7 @@ pub enum Ended {
 /// Two runs that do not differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Same {
-    /// Events compared.
+    /// Events of both runs that were compared.
     pub events: u64,
     /// The time of the last of them.
     pub last: Time,

@@ -62,7 +62,7 @@ struct Shared {
 /// Why a board is to stop working before the run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Halt {
-    /// For good.
+    /// To end the run.
     Stop,
     /// To continue in another leg.
     Pause,

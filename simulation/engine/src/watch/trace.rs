@@ -237,7 +237,7 @@ impl Recorder {
 pub(crate) struct Track(Option<Box<Tape>>);
 
 impl Track {
-    /// As [`Recorder::now`].
+    /// The time for records, in nanoseconds; 0 without a sink ([`Recorder::now`]).
     pub(crate) fn now(&self) -> u64 {
         self.0.as_ref().map_or(0, |tape| tape.now())
     }

@@ -9,7 +9,7 @@ use crate::script::{Play, Script, run_of};
 use paceline_engine::{Protocol, Record, RecordKind, Simulation, Speculation, TraceSink};
 use paceline_kernel::{Context, LpId, Model, Rng, Time};
 
-/// Keeps everything.
+/// Keeps all records that it gets.
 #[derive(Default)]
 struct Kept {
     bunches: Mutex<Vec<Vec<Record>>>,

@@ -25,7 +25,7 @@ pub(crate) struct Standing {
     pub(super) federates: Vec<Lately>,
 }
 
-/// A federate.
+/// The recent load of one federate.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Lately {
     pub(super) id: u32,

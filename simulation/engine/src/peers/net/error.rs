@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct PeersError {
     /// The rank of the process because of which it ended; of this one where it could not go on itself.
     pub rank: u32,
-    /// What happened.
+    /// What is wrong with that process.
     pub kind: PeersErrorKind,
 }
 

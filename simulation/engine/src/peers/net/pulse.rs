@@ -77,7 +77,7 @@ struct Heard {
     is_reported: bool,
 }
 
-/// The thread.
+/// The body of the thread that gives signs of life and watches for those of others.
 fn beat<M: Model>(
     peers: &Peers<M>,
     (over, changed): &(Mutex<bool>, Condvar),
