@@ -83,7 +83,7 @@ pub struct Counts {
     pub steps: u64,
     /// Messages that have arrived.
     pub messages: u64,
-    /// Processes spawned.
+    /// Processes spawned, those that have ended included.
     pub processes: u64,
 }
 

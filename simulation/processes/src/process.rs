@@ -312,7 +312,7 @@ impl<P: Send + 'static> Process<P> {
         Semaphore(self.object(ObjectKind::Semaphore(permits)))
     }
 
-    /// A mutex.
+    /// A mutex that nobody holds. It lives as long as the run.
     pub fn mutex(&self) -> Mutex {
         Mutex(self.object(ObjectKind::Mutex))
     }

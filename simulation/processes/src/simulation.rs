@@ -32,10 +32,10 @@ type Observer = Box<dyn FnMut(&RoundRecord<'_>) + Send>;
 /// What the panic of a process ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnPanic {
-    /// The run.
+    /// The run ends with an error that names the process.
     #[default]
     Run,
-    /// Only the process.
+    /// Only the process ends; all others go on.
     Process,
 }
 

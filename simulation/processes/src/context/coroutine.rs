@@ -43,7 +43,7 @@ enum Word {
     End,
 }
 
-/// Its answer.
+/// What a coroutine answers to a word.
 enum Said {
     Blocks,
     /// The code waits, and has left the coroutine.

@@ -38,7 +38,7 @@ pub(super) enum Going {
 /// What a process waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Blocked {
-    /// For nothing.
+    /// It waits for nothing: it runs, or is ready to.
     No,
     Sleep,
     /// The end of this, which is no activity.
@@ -194,7 +194,7 @@ pub(super) struct Process<P> {
     /// Where it stands in the tree of who spawned whom: the same however the world is dealt.
     pub(super) identity: u64,
     pub(super) children: u32,
-    /// Parcels sent.
+    /// How many parcels it has sent so far.
     pub(super) parcels: u32,
     /// Changes whenever it resumes.
     pub(super) stamp: u32,

@@ -23,7 +23,7 @@ use crate::watchdog::Watchdog;
 enum Job {
     #[default]
     Nothing,
-    /// They resume.
+    /// They resume at this time.
     Run(Time),
     /// Their code is dropped.
     Drop(Time),

@@ -74,7 +74,7 @@ struct Mark {
     counts: Counts,
 }
 
-/// A federate.
+/// The processes of one federate of the kernel, and what it sends to others.
 pub(super) struct Part<P, N> {
     pub(super) run: Housed<P, N>,
     agenda: Agenda,
