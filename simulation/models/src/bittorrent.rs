@@ -96,7 +96,7 @@ impl Default for Bittorrent {
 pub struct Observed {
     /// The simulated time of the action.
     pub at: Time,
-    /// The action.
+    /// What the peer did.
     pub action: Action,
     /// The number of the peer.
     pub peer: u32,

@@ -112,7 +112,7 @@ impl Default for Chord {
 pub struct Observed {
     /// When the lookup began.
     pub begun: Time,
-    /// The key.
+    /// The key that was looked up.
     pub key: u64,
     /// The peer that holds it, according to the answer.
     pub holder: u32,
@@ -129,7 +129,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Lookups begun.
+    /// Lookups that were begun, answered or not.
     pub fn lookups(&self) -> u64 {
         self.lookups.load(Ordering::Relaxed)
     }

@@ -90,7 +90,7 @@ impl Phold {
 }
 
 impl Model for Phold {
-    /// Messages received.
+    /// How many messages the LP has received.
     type State = u64;
     type Event = ();
     type Output = ();

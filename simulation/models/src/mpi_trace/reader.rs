@@ -16,7 +16,7 @@ use super::{ANY, Action, Ends, MpiTrace};
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {problem}; allowed: {allowed}")]
 pub struct TraceError {
-    /// The file.
+    /// The name of the file, as the caller or the list of files gave it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

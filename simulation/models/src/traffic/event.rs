@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum TrafficEvent {
     /// A vehicle is at the stop line.
     Arrive {
-        /// Which vehicle.
+        /// The number of the vehicle: by origin, destination and draw.
         vehicle: u32,
         /// The road it came by, or `NO_ROAD` where its origin is its destination.
         road: u32,

@@ -49,7 +49,7 @@ impl Grid {
         (row, column)
     }
 
-    /// Intersections.
+    /// How many nodes are intersections: those from 0 on.
     pub fn inner(self) -> u32 {
         self.side * self.side
     }
@@ -70,7 +70,7 @@ impl Grid {
         if node < self.inner() { row + column } else { 0 }
     }
 
-    /// The roads.
+    /// The roads between neighbours, from sources, and to sinks.
     pub fn network(self) -> Network {
         let mut roads = Vec::new();
         let mut road = |from: u32, to: u32, group: u8| {

@@ -153,7 +153,7 @@ impl Network {
         &self.roads
     }
 
-    /// A road.
+    /// The road of this number, which must exist.
     #[inline]
     pub fn road(&self, number: u32) -> &Road {
         &self.roads[number as usize]

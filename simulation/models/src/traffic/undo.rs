@@ -28,7 +28,7 @@ use super::scene::Scene;
 /// What `serve` did, besides the crossings themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Served {
-    /// The node.
+    /// The number of the node that served.
     pub here: u32,
     /// Vehicles that crossed: fewer than 2^29, as a run has fewer vehicles.
     pub crossed: u32,
@@ -110,7 +110,7 @@ pub(crate) struct Undoing<'a, 'k> {
 }
 
 impl Undoing<'_, '_> {
-    /// Undoes `event`.
+    /// Brings the state back to what it was before `event` was handled.
     pub fn handle(&mut self, event: TrafficEvent) {
         match event {
             TrafficEvent::Arrive { road, target, .. } => self.arrive(road, target),

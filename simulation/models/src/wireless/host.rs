@@ -17,9 +17,9 @@ pub struct Host {
     pub(crate) velocity: Velocity,
     /// Steps until direction and speed are redrawn.
     pub(crate) steps_left: u32,
-    /// Pings sent.
+    /// How many pings it has sent.
     pub(crate) pings: u32,
-    /// Pings heard.
+    /// How many pings of others it has heard.
     pub(crate) heard: u64,
     /// The sum of the results computed for the pings heard.
     pub(crate) computed: u64,

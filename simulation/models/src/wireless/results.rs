@@ -13,7 +13,7 @@ use paceline_results::{Results, RunFacts, Summary};
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Pings heard.
+    /// How many times a host heard a ping.
     pub deliveries: u64,
     /// By number of pings: how many times a host heard that many pings in a step.
     pub neighbours: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Output {
 /// A host at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostLine {
-    /// Its number.
+    /// The number of the host, from 0.
     pub host: u32,
     /// Where it is.
     pub at: Point,

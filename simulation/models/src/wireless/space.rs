@@ -15,9 +15,9 @@ const TICKS: f64 = 4_294_967_296.0;
 /// A place on the torus, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Point {
-    /// To the right.
+    /// Ticks to the right of the origin; the torus has 2^32 a side.
     pub x: u32,
-    /// Upwards.
+    /// Ticks above the origin.
     pub y: u32,
 }
 

@@ -14,7 +14,7 @@ pub struct Frame {
     pub sender: u32,
     /// The receiving host, or `u32::MAX` for all.
     pub receiver: u32,
-    /// The content.
+    /// What the frame carries: data, or a message of the routing protocol.
     pub body: Body,
 }
 

@@ -31,7 +31,7 @@ pub struct Tally {
     pub given_up: u64,
     /// Frames for which the queue had no room.
     pub overflowed: u64,
-    /// Requests made.
+    /// Requests to other hosts that it has begun.
     pub asked: u64,
     /// Of these, answered.
     pub answered: u64,
