@@ -90,7 +90,7 @@ pub struct Control;
 
 #[cfg(not(unix))]
 impl Control {
-    /// Does nothing.
+    /// Opens nothing: only Unix has the sockets.
     pub fn open(_: &str, _: &paceline_engine::Monitor, _: bool) -> std::io::Result<Self> {
         Ok(Self)
     }

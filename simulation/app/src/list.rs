@@ -27,7 +27,7 @@ pub fn rows(lines: &[(&str, &str)]) -> Vec<Row> {
     lines.iter().map(|(name, about)| row(name, about)).collect()
 }
 
-/// The models.
+/// The kinds of models of the program, as rows of `list`.
 pub fn models(program: &Program) -> Group {
     let models = program.kinds.iter().map(|kind| row(kind.name, kind.about)).collect();
     ("Models (model.kind)", models)

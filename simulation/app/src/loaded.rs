@@ -39,9 +39,9 @@ pub struct Source {
 pub struct Loaded {
     /// The scenario's name: its file name without the ending.
     pub scenario: String,
-    /// Which model.
+    /// The kind of model that `model.kind` names.
     pub kind: Kind,
-    /// The model.
+    /// The model with the parameters of the scenario.
     pub model: Box<dyn AnyModel>,
     /// How it is run.
     pub settings: RunSettings,

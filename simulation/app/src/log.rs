@@ -52,7 +52,7 @@ pub struct LogArguments {
     pub log_to: Option<Time>,
 }
 
-/// Some LPs.
+/// The LPs whose events are logged: numbers and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lps(Vec<RangeInclusive<u32>>);
 

@@ -51,11 +51,11 @@ fn copies(protocol: Protocol) -> f64 {
 /// What a run needs at its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// In all.
+    /// Bytes of the whole process, the program included.
     pub bytes: u64,
-    /// LPs.
+    /// The number of LPs of the model, in all processes.
     pub lps: u32,
-    /// Of a state, on average.
+    /// Bytes of a state, on average.
     pub state_bytes: f64,
     /// First events of an LP, on average.
     pub events: f64,

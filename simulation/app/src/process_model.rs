@@ -67,13 +67,13 @@ pub struct Ran {
 
 /// A model of processes of any type.
 pub trait AnyProcessModel: Debug + Send {
-    /// [`ProcessModel::hosts`].
+    /// How many hosts a network without a platform gets ([`ProcessModel::hosts`]).
     fn hosts(&self) -> u32;
 
-    /// [`ProcessModel::check`].
+    /// Whether this many hosts of a platform are enough ([`ProcessModel::check`]).
     fn check(&self, hosts: u32) -> Result<(), TooFewHosts>;
 
-    /// [`ProcessModel::needs_horizon`].
+    /// Whether a run must have a horizon ([`ProcessModel::needs_horizon`]).
     fn needs_horizon(&self) -> bool;
 
     /// The number of processes that are there from the start.

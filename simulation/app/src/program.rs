@@ -13,7 +13,7 @@ use crate::provenance::Provenance;
 pub struct Program {
     /// Its name in results.
     pub name: &'static str,
-    /// Its version.
+    /// Its version in results and checkpoints.
     pub version: &'static str,
     /// What it is, in a line.
     pub about: &'static str,

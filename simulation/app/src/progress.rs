@@ -32,7 +32,7 @@ pub fn warn(what: &str) {
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Shows nothing.
+    /// A display that shows nothing, for output that is no terminal.
     pub fn none() -> Self {
         Self(None)
     }

@@ -13,7 +13,7 @@ use crate::output::Identity;
 /// What the results of a scenario come from.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    /// By section.
+    /// The parameters as read, by section and key.
     parameters: Value,
     /// The files that the scenario names.
     inputs: Vec<Input>,

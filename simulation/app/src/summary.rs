@@ -89,9 +89,9 @@ pub struct Finished {
 pub struct Outcome {
     /// Events committed, or, in a run of processes, messages sent.
     pub work: u64,
-    /// Real time.
+    /// Real time that the run took.
     pub wall: Duration,
-    /// The digest.
+    /// The digest of the run in hexadecimal digits.
     pub digest: String,
     /// The simulated time reached.
     pub end_time: Time,
@@ -174,7 +174,7 @@ impl Finished {
         }
     }
 
-    /// One line.
+    /// The summary in one line: work, why the run ended, and digest.
     pub fn line(&self) -> String {
         let (work, unit) = self.run.work();
         let Basics { ended_by, digest, .. } = self.run.basics();

@@ -169,7 +169,7 @@ pub struct Joined {
     pub source: Source,
     /// The checkpoint from which the run is resumed.
     pub resumed: Option<CheckpointFile>,
-    /// The others.
+    /// The connection to the other processes of the run.
     pub together: Together,
     /// The watch on rank 0, where that has started this process.
     pub lifeline: Option<Lifeline>,

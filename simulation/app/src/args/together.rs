@@ -28,9 +28,9 @@ pub enum Link {
 /// Which process speaks of what all see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
-    /// This one.
+    /// This process reports it.
     Speaks,
-    /// Another one.
+    /// Another process reports it, so that the user reads it once.
     Silent,
 }
 

@@ -18,7 +18,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// A run that listens.
 #[derive(Debug)]
 pub struct Run {
-    /// Its process.
+    /// The id of its process.
     pub pid: u32,
     /// Its scenario's name, if it answers.
     pub scenario: Option<String>,

@@ -11,7 +11,7 @@ enum Written {
     Bytes(Vec<u8>),
 }
 
-/// Writes it.
+/// Writes a path as a text, or as bytes if it is not UTF-8.
 pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => text.serialize(to),
@@ -19,7 +19,7 @@ pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     }
 }
 
-/// Reads it.
+/// Reads a path that [`serialize`] has written.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
     Ok(match Written::deserialize(from)? {
         Written::Text(path) => path,

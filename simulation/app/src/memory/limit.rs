@@ -12,7 +12,7 @@ use crate::text;
 /// The memory that this process can have at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// In bytes.
+    /// The limit in bytes.
     pub bytes: u64,
     /// Who sets it: nobody besides the machine, or the file of a control group.
     pub by: Option<PathBuf>,

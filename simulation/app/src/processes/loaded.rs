@@ -14,9 +14,9 @@ use crate::provenance::Provenance;
 /// A scenario of processes that can be run.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Which model.
+    /// The kind of model that `model.kind` names.
     pub kind: Kind,
-    /// The model.
+    /// The model with the parameters of the scenario.
     pub model: Box<dyn AnyProcessModel>,
     /// How it is run.
     pub settings: ProcessSettings,

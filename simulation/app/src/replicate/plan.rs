@@ -38,7 +38,7 @@ pub struct Plan {
     pub at_once: u32,
     /// The threads of each.
     pub threads: u32,
-    /// The horizon.
+    /// The horizon of each run; none if it ends by itself.
     pub until: Option<Time>,
     /// What the results come from.
     pub provenance: Provenance,

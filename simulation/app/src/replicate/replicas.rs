@@ -20,7 +20,7 @@ pub struct Series {
     pub model: &'static str,
     /// The seed of the first.
     pub first_seed: u64,
-    /// The horizon.
+    /// The horizon of each run; none if it ends by itself.
     pub until: Option<Time>,
     /// Whether each has one thread, whatever the scenario says.
     pub is_sequential: bool,
@@ -39,7 +39,7 @@ pub trait Replicas: Sync {
     fn replica(&self) -> Box<dyn Replica>;
 }
 
-/// A replication.
+/// A replication, which is run on one thread and may be stopped from another.
 pub trait Replica: Debug + Send + Sync {
     /// Runs what `source` says, once.
     fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), CommandError>;

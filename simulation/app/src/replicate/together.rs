@@ -27,7 +27,7 @@ impl Quantity {
         self.values.len()
     }
 
-    /// The mean.
+    /// The arithmetic mean of the values.
     pub fn mean(&self) -> f64 {
         mean(&self.values).mean
     }

@@ -48,7 +48,7 @@ impl<'r> Explained<'r> {
         self.counts.most_copies as f64 / f64::from(self.lps.max(1))
     }
 
-    /// For programs.
+    /// All counts as a JSON object, for programs.
     pub fn everything(&self) -> Value {
         let Self { counts, speculation, .. } = self;
         let depth = |(least, most, rollbacks): (u64, u64, u64)| json!({ "least": least, "most": most, "rollbacks": rollbacks });
