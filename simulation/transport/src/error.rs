@@ -9,9 +9,9 @@ use thiserror::Error;
 #[error("process {rank}: {kind}")]
 #[non_exhaustive]
 pub struct PeerError {
-    /// Its rank.
+    /// The rank of the process that is lost.
     pub rank: u32,
-    /// What happened.
+    /// Why it is taken for lost.
     pub kind: PeerErrorKind,
 }
 

@@ -61,7 +61,7 @@ pub enum Prefer {
     Auto,
     /// By shared memory only.
     SharedMemory,
-    /// By TCP.
+    /// By TCP only, on one host too.
     Tcp,
 }
 

@@ -51,7 +51,7 @@ pub enum Reason {
 /// Counts of what has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Frames.
+    /// Frames handed to the transport.
     pub frames: u64,
     /// Records in them.
     pub records: u64,

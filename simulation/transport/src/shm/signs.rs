@@ -43,7 +43,7 @@ impl Drop for Signs {
     }
 }
 
-/// The thread.
+/// The body of the thread that gives signs of life and watches for those of others.
 fn give(shared: &SharedMemory, (over, changed): &(Mutex<bool>, Condvar), limits: Limits) {
     let every = limits.every();
     let mut last = Instant::now();
