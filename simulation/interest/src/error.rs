@@ -26,7 +26,7 @@ pub enum Error {
     /// A window has no place, or more than a ring.
     #[error("a window {width} ticks wide; allowed: from 1 to 2^32")]
     Width {
-        /// In ticks.
+        /// Its width in ticks.
         width: u64,
     },
 }

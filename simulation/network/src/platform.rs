@@ -70,7 +70,7 @@ pub struct Link {
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
-    /// In seconds.
+    /// The latency in seconds, before the factor of the network model.
     pub latency: f64,
     /// How transfers share it.
     pub sharing: Sharing,

@@ -19,9 +19,9 @@ pub struct Settings {
     /// `network/model`: its name as the file writes it, and where, as `file:line:column`. The caller chooses
     /// the model.
     pub model: Option<(String, String)>,
-    /// `network/latency-factor`.
+    /// `network/latency-factor`: the factor of all latencies of a route.
     pub latency_factor: Option<f64>,
-    /// `network/bandwidth-factor`.
+    /// `network/bandwidth-factor`: the factor of the bandwidth that transfers get.
     pub bandwidth_factor: Option<f64>,
     /// `network/weight-S`, in bytes.
     pub weight_s: Option<f64>,

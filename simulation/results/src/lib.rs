@@ -20,7 +20,7 @@ use serde_json::Value;
 /// What is known of every run besides the model's outputs, in every mode.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts {
-    /// Events committed.
+    /// Events committed, in all processes of the run together.
     pub events: u64,
     /// The simulated time reached.
     pub end_time: Time,

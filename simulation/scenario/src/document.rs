@@ -21,11 +21,11 @@ pub(crate) struct Group {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// A section.
+    /// A section with its keys.
     Table(Entries),
     /// Sections of the same name, each with its place.
     List(Vec<(Place, Entries)>),
-    /// Anything else.
+    /// A key outside of all sections, which is a mistake.
     Value,
 }
 

@@ -19,7 +19,7 @@ const BEFORE: usize = 60;
 pub(crate) struct Excerpt {
     /// Empty lines in place of those in front.
     source: NamedSource<String>,
-    /// "file:line:column".
+    /// The place as `file:line:column`, both counted from 1.
     place: String,
     /// Characters left out at the start of the line.
     cut: usize,

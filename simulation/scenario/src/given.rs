@@ -12,7 +12,7 @@ use crate::document::Content;
 use crate::section::{Entries, Entry};
 use crate::value::Raw;
 
-/// See [`Scenario::given`].
+/// The sections and keys of a scenario that nobody has read yet ([`Scenario::given`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'s>(&'s Scenario);
 

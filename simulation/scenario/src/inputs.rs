@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct Input {
     /// Its path, as it is seen from the scenario's folder.
     pub file: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
     /// The XXH3 hash of its content, 16 hexadecimal digits.
     pub xxh3: String,

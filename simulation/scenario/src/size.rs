@@ -15,7 +15,7 @@ use crate::value::{Raw, Unfit, Value};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size {
-    /// In bytes.
+    /// The size in bytes.
     pub bytes: usize,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serializer, de};
 
 use crate::{Value, duration};
 
-/// Reads "300us".
+/// Reads a text such as "300us"; what is no length of time is an error.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
     let text = String::deserialize(deserializer)?;
     duration(&text).map_err(|problem| {

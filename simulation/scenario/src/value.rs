@@ -21,9 +21,9 @@ pub enum Raw {
     Integer(i128),
     /// A number with a point or exponent.
     Float(f64),
-    /// A string.
+    /// A string without its quotation marks.
     String(String),
-    /// An array.
+    /// An array of values of any kinds.
     Array(Vec<Raw>),
     /// A value that no key accepts: a table, a date.
     Other(&'static str),
@@ -106,7 +106,7 @@ pub trait Value: Sized {
         self.to_string()
     }
 
-    /// Reads it.
+    /// Reads a value as it stands in the file; why it does not fit is the error.
     fn read(raw: &Raw) -> Result<Self, Unfit>;
 }
 

@@ -112,12 +112,12 @@ pub(super) fn is_latency(value: f64) -> bool {
     value == 0.0 || LATENCIES.contains(&value)
 }
 
-/// Bytes per second.
+/// A bandwidth in bytes per second.
 pub(super) fn bandwidth(attribute: &Attribute) -> Result<f64, TextError> {
     fit(attribute, amount(attribute.value.trim(), bandwidth_unit, "Bps"), is_bandwidth, BANDWIDTH)
 }
 
-/// Seconds.
+/// A latency in seconds; without a unit it is in seconds already.
 pub(super) fn latency(attribute: &Attribute) -> Result<f64, TextError> {
     fit(attribute, amount(attribute.value.trim(), time_unit, "s"), is_latency, LATENCY)
 }
@@ -133,7 +133,7 @@ pub(super) fn speeds(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
     attribute.value.split(',').enumerate().map(speed).collect()
 }
 
-/// Bytes.
+/// A size in bytes; without a unit it is in bytes already.
 pub(super) fn size(attribute: &Attribute) -> Result<f64, TextError> {
     let unit = |unit: &str| bandwidth_unit(&format!("{unit}ps"));
     fit(attribute, amount(attribute.value.trim(), unit, "B"), |size| (0.0..=1e30).contains(&size), SIZE)

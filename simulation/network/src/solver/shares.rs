@@ -62,7 +62,7 @@ pub(super) struct Terms {
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     pub(super) links: Vec<Link>,
-    /// By slot.
+    /// The flows, by the slot that the caller gave each.
     pub(super) flows: Vec<Flow>,
     pub(super) terms: Vec<Terms>,
     /// Links that have changed since the last solution, and new flows without links.

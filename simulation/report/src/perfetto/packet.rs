@@ -136,7 +136,7 @@ pub struct TrackDescriptor {
     pub sibling_order_rank: Option<i32>,
 }
 
-/// A process.
+/// `ProcessDescriptor` of the format: a process, by the name that is shown.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProcessDescriptor {
     #[prost(int32, optional, tag = "1")]
@@ -145,7 +145,7 @@ pub struct ProcessDescriptor {
     pub process_name: Option<String>,
 }
 
-/// A thread.
+/// `ThreadDescriptor` of the format: a thread of a process.
 #[derive(Clone, PartialEq, Message)]
 pub struct ThreadDescriptor {
     /// The number of its process.
@@ -157,7 +157,7 @@ pub struct ThreadDescriptor {
     pub thread_name: Option<String>,
 }
 
-/// A counter.
+/// `CounterDescriptor` of the format: a track of numbers.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {
     /// The unit of its values.

@@ -24,7 +24,7 @@ use super::packet::{
 /// Processes that have a track: those of lower numbers than this.
 pub const TRACED: u32 = 1000;
 
-/// Tracks.
+/// Numbers of tracks, in the order in which they are shown.
 const ROUNDS: u64 = 1;
 const CODE: u64 = 2;
 const PROCESSES: u64 = 3;

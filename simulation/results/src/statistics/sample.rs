@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The mean of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mean {
-    /// The mean.
+    /// The arithmetic mean of the values.
     pub mean: f64,
     /// The standard deviation of the values, that of a sample: divided by one less than their number.
     pub deviation: f64,
