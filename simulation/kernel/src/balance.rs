@@ -49,9 +49,9 @@ impl Balance {
 /// Messages between two LPs, in either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edge {
-    /// The LP with the lower number.
+    /// The LP with the lower number, whichever sends.
     pub low: LpId,
-    /// The other one.
+    /// The LP with the higher number.
     pub high: LpId,
     /// How many messages, in any unit.
     pub weight: u64,

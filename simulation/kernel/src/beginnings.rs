@@ -14,7 +14,7 @@ pub struct Beginnings {
     pub lps: u32,
     /// Bytes of their states, as [`Model::state_bytes`] says.
     pub state_bytes: usize,
-    /// Events that they sent.
+    /// Events that they sent in `init`, to whichever LP.
     pub events: usize,
 }
 
@@ -36,7 +36,7 @@ impl Beginnings {
         sample
     }
 
-    /// The bytes of an event of the model.
+    /// The bytes of an event in a queue, without what its payload points to.
     pub const fn event_bytes<M: Model>() -> usize {
         size_of::<Event<M::Event>>()
     }

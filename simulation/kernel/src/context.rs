@@ -189,7 +189,7 @@ impl<'a, M: Model> Context<'a, M> {
         self.outbox
     }
 
-    /// The LP that handles the event.
+    /// The LP that is called, which handles the event.
     #[inline(always)]
     pub fn lp(&self) -> LpId {
         self.lp

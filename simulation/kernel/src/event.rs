@@ -186,13 +186,13 @@ impl<E> Event<E> {
         Self::new(time, 0, ties.tie(OUTSIDE, number), to, payload)
     }
 
-    /// When it happens.
+    /// The simulated time at which it happens.
     #[inline(always)]
     pub const fn time(&self) -> Time {
         self.time
     }
 
-    /// Where it happens.
+    /// The LP that handles it.
     #[inline(always)]
     pub const fn to(&self) -> LpId {
         self.to

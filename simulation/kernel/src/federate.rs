@@ -141,7 +141,7 @@ impl Place {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// Its number in the partition.
+    /// Its number in the partition, from 0.
     pub fn id(&self) -> u32 {
         self.id
     }

@@ -107,7 +107,8 @@ impl Caught {
 }
 
 impl Caught {
-    /// What came of it: trouble with an event, or a panic outside of any.
+    /// The error of the event that the model handled when it panicked; outside of events, the panic is the
+    /// error.
     pub fn into_event_error(self) -> Result<EventError, PanicError> {
         let Self { note, asked, .. } = self;
         match asked.map(|asked| *asked) {
@@ -130,7 +131,7 @@ pub fn note_panic(info: &PanicHookInfo<'_>, backtrace: Option<String>) -> bool {
     is_caught
 }
 
-/// Calls `work`, and catches its panic with what is known of it.
+/// Calls `work`. Its panic is the error, with the place in the source and what the model was asked for.
 pub fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Caught> {
     let caught = {
         CATCHERS.set(CATCHERS.get() + 1);

@@ -141,7 +141,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
 
     /// All federates of `partition`, those present here with the messages that LPs of any process send at the
     /// start delivered. Every LP is initialized, so that no message has to travel; absent federates are
-    /// forgotten one after the other.
+    /// forgotten one after the other. Fails with the first rule that an `init` broke.
     pub fn build_part(
         model: &M,
         partition: &Partition,

@@ -116,12 +116,12 @@ impl Partition {
         }
     }
 
-    /// The number of federates.
+    /// The number of federates, at least one; each has an LP if there are any.
     pub fn federates(&self) -> u32 {
         self.federates
     }
 
-    /// The number of LPs.
+    /// The number of LPs that are dealt.
     pub fn lps(&self) -> u32 {
         self.lps
     }

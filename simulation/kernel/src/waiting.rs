@@ -34,7 +34,7 @@ impl<E> Waiting<E> {
         self.events.iter().all(|event| right(event.to())) && self.cancelled.iter().all(|(lp, ..)| right(*lp))
     }
 
-    /// Those that are to happen.
+    /// The events that are to happen: those that no LP has cancelled.
     pub fn live(&self) -> impl Iterator<Item = &Event<E>> {
         let cancelled: BTreeSet<Key> = self.cancelled.iter().map(|(_, key, _)| *key).collect();
         self.events.iter().filter(move |event| !cancelled.contains(&event.key()))

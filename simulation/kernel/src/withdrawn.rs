@@ -65,7 +65,7 @@ impl Sets {
         if M::CANCELS { self.0.get_mut(local) } else { None }
     }
 
-    /// The same, to look at.
+    /// The set of an LP by its local number, for reading.
     pub fn at(&self, local: usize) -> Option<&Withdrawn> {
         self.0.get(local)
     }

@@ -184,7 +184,7 @@ impl<M: Model> World<M> {
         (federates, self.past)
     }
 
-    /// The number of LPs.
+    /// The number of LPs of the whole run.
     pub fn lps(&self) -> u32 {
         self.lps.len() as u32
     }

@@ -22,7 +22,8 @@ pub struct Settings {
 }
 
 impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
-    /// All federates of `partition`, with the messages that LPs send at the start delivered.
+    /// All federates of `partition`, with the messages that LPs send at the start delivered. Fails with the
+    /// first rule that an `init` broke.
     pub fn build(model: &M, partition: &Partition, settings: Settings) -> Result<Vec<Self>, RuleError> {
         let mut outbox = Outbox::new(partition.federates());
         let mut federates = Vec::with_capacity(partition.federates() as usize);

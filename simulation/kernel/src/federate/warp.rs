@@ -149,7 +149,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
     }
 
-    /// Its number in the partition.
+    /// Its number in the partition, from 0.
     pub fn id(&self) -> u32 {
         self.base.id()
     }
@@ -180,7 +180,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         &self.stats
     }
 
-    /// Bytes that are kept for rollbacks.
+    /// Bytes of events, counters and copies of states that are kept for rollbacks.
     pub fn log_bytes(&self) -> usize {
         self.log.bytes()
     }

@@ -41,9 +41,9 @@ pub struct Distances {
 
 impl Distances {
     /// The distances, where they make windows wider: every LP names its channels, at most 16 on average;
-    /// there are 2 to 128 federates; and the least lookahead of a federate's incoming channels is at
-    /// least twice the model's lookahead, on average over the federates. So wide are windows where all
-    /// federates have events all the time.
+    /// there are 2 to 128 federates; and the least lookahead of a federate's incoming channels is at least
+    /// twice the model's lookahead, on average over the federates. So wide are windows where all federates
+    /// have events all the time. Fails if a declared channel is none that the LP may have.
     pub fn worth<M: Model>(model: &M, partition: &Partition) -> Result<Option<Self>, LinkError> {
         let count = partition.federates();
         if !(2..=FEDERATES).contains(&count) {

@@ -57,8 +57,8 @@ pub struct Links {
 
 impl Links {
     /// The channels of all federates: between two of them the least lookahead of their LPs' channels. `from`
-    /// is the time before which nothing will happen any more: promises start there and do not creep up to
-    /// it.
+    /// is the time before which nothing will happen any more: promises start there and do not creep up to it.
+    /// Fails if a declared channel is none that the LP may have.
     pub fn build<M: Model>(
         model: &M,
         partition: &Partition,

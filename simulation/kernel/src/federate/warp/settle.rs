@@ -6,8 +6,8 @@ use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent.
-    /// Afterwards, and once the mail that this makes has been received everywhere, nothing is speculative
-    /// any more.
+    /// Afterwards, and once the mail that this makes has been received everywhere, nothing is speculative any
+    /// more. Fails with what went wrong in an event before `gvt`, which cannot be rolled back.
     pub fn retreat(
         &mut self,
         model: &M,
