@@ -90,7 +90,7 @@ pub enum CheckpointError {
     /// The system does not let us write it.
     #[error("cannot write the checkpoint {}: {reason}", path.display())]
     Write { path: PathBuf, reason: String },
-    /// It is something else.
+    /// The file does not begin as a checkpoint does.
     #[error("{}: is not a checkpoint of Paceline", path.display())]
     Foreign { path: PathBuf },
     /// It is from another version of the program.
@@ -101,10 +101,10 @@ pub enum CheckpointError {
         if *found < VERSION { "an older" } else { "a newer" }
     )]
     Version { path: PathBuf, found: u32 },
-    /// Its end is missing.
+    /// The file has fewer bytes than its header announces.
     #[error("{}: is cut short: {found} bytes of a checkpoint of {expected}", path.display())]
     Truncated { path: PathBuf, found: u64, expected: u64 },
-    /// It is not what was written.
+    /// Its checksum does not match, or bytes stand behind its end.
     #[error("{}: is damaged: {what}", path.display())]
     Damaged { path: PathBuf, what: &'static str },
     /// It is of another model, or of the model with other parameters or other LPs.

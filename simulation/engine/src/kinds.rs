@@ -2,7 +2,8 @@
 //!
 //! Invariant: every protocol is in the list `ALL`, by which the program names, reads and lists it.
 
-/// The synchronization protocol of a run.
+/// How federates are kept in step: how far each may run before the others have come as far. The result and
+/// its digest are the same under all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {

@@ -45,7 +45,7 @@ pub use thread::ThreadFederate;
 pub struct OutsideLps<M: Model> {
     /// The LPs with their events. [`Federate::lvt`] is the earliest of them.
     pub federate: Federate<M>,
-    /// Which LP is in which federate.
+    /// Which LP is in which federate, in the whole run.
     pub partition: Partition,
     /// The time that the run has reached.
     pub reached: Time,

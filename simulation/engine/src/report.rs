@@ -20,7 +20,7 @@ use crate::{Balancing, CheckpointError, Lateness, OutsideError, Protocol, Thread
 pub enum EndedBy {
     /// The next event is at or after the horizon (`until`).
     Horizon,
-    /// There are no events left.
+    /// No event is left in any federate, whatever the horizon.
     NoEvents,
     /// All processes have ended, but for daemons: in a model of processes, which has this in place of
     /// [`NoEvents`](Self::NoEvents).
@@ -51,7 +51,7 @@ impl EndedBy {
     }
 }
 
-/// The result of a run.
+/// What a run has computed, and what that took.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report<O> {
@@ -67,11 +67,11 @@ pub struct Report<O> {
     pub tried: Vec<Tried>,
     /// Worker threads that ran, in all processes together; where their number changed, the largest.
     pub threads: u32,
-    /// Processes that ran it.
+    /// Processes that ran it; 1 without [`Simulation::join`](crate::Simulation::join).
     pub processes: u32,
     /// How the others were reached from this one, by rank.
     pub links: Vec<Link>,
-    /// LPs of the model.
+    /// LPs of the model, in all processes together.
     pub lps: u32,
     /// Events committed, in all processes together and since the start, not the last resumption.
     pub events: u64,
@@ -89,11 +89,11 @@ pub struct Report<O> {
     pub ended_by: EndedBy,
     /// Windows or time steps opened.
     pub windows: u64,
-    /// Null messages sent.
+    /// Null messages sent between federates, under the protocols that have them.
     pub null_messages: u64,
     /// What running ahead came to, in optimistic and mixed runs.
     pub rollbacks: Option<Rollbacks>,
-    /// Rounds of GVT.
+    /// Rounds after which GVT was computed anew, in optimistic and mixed runs.
     pub gvt_rounds: u64,
     /// Minima of two floors taken for them.
     pub gvt_steps: u64,
@@ -170,7 +170,7 @@ pub enum RunError {
         bytes: usize,
         needed: usize,
     },
-    /// The LPs named as optimistic are not LPs of the model.
+    /// The LPs named as optimistic are not all LPs of the model.
     #[error("{what} of optimistic LPs; allowed: a share from 0 to 1, or ranges within 0..{lps}")]
     Optimistic { what: String, lps: u32 },
     /// The protocol needs lookahead and the model declares none.

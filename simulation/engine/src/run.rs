@@ -240,8 +240,8 @@ impl<M: Model> Run<M> {
     }
 
     /// Sends an event from outside: it happens to `lp` at `at`, after all events at `at` that LPs have sent
-    /// with a delay, and after those sent from outside before. It enters the digest, and is in
-    /// checkpoints, as any other.
+    /// with a delay, and after those sent from outside before. It enters the digest, and is in checkpoints,
+    /// as any other. Errors: there is no such LP, or the time is before [`Run::earliest`] or [`Time::MAX`].
     pub fn send(&mut self, lp: LpId, at: Time, event: M::Event) -> Result<(), SendError> {
         let (lps, earliest) = (self.simulation.model.lps(), self.earliest());
         if lp.0 >= lps {
@@ -279,7 +279,7 @@ impl<M: Model> Run<M> {
         written
     }
 
-    /// Uses this many worker threads from the next call on, see [`Monitor::set_threads`].
+    /// Uses this many worker threads from the next call on, with the error of [`Monitor::set_threads`].
     pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
         self.simulation.monitor.set_threads(threads)
     }
@@ -296,7 +296,7 @@ impl<M: Model> Run<M> {
         self.finish_keeping_model().map(|(report, _)| report)
     }
 
-    /// As [`Run::finish`], and hands the model back too.
+    /// As [`Run::finish`], with the same errors, and hands the model back too.
     pub fn finish_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
         self.live()?;
         let Self { simulation, course, .. } = self;

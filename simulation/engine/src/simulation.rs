@@ -308,7 +308,7 @@ impl<M: Model> Simulation<M> {
         crate::run::run(self).map(|(report, _)| report)
     }
 
-    /// Runs it and hands the model back too, for its parameters.
+    /// As [`Simulation::run`], with the same errors, and hands the model back too, for its parameters.
     pub fn run_keeping_model(self) -> Result<(Report<M::Output>, M), RunError> {
         crate::run::run(self)
     }

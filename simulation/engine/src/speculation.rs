@@ -30,7 +30,7 @@ pub struct Speculation {
     pub saving: Saving,
     /// What becomes of messages whose cause is rolled back.
     pub cancellation: Cancellation,
-    /// How GVT is computed.
+    /// How GVT is computed; the results are the same.
     pub gvt: GvtKind,
     /// Bytes that everything kept for rollbacks may take, in all federates, those of other processes too;
     /// without limit unless said. Each federate gets an equal part; one that has used it up runs ahead no

@@ -59,7 +59,7 @@ const PER_THREAD: u32 = 4;
 /// Into what federates are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Groups {
-    /// All into one.
+    /// All into one federate.
     One,
     /// They stay as the model deals them.
     AsDealt,
@@ -109,9 +109,9 @@ pub struct Tried {
     pub groups_per_thread: Option<u32>,
     /// Events committed in a second of real time, when it was tried last; none if it never was.
     pub rate: Option<f64>,
-    /// Events committed in this way.
+    /// Events committed in all legs that were run in this way.
     pub events: u64,
-    /// Real time run in this way.
+    /// Real time of all legs that were run in this way.
     pub wall: Duration,
 }
 

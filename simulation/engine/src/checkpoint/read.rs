@@ -19,7 +19,8 @@ pub struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// Reads a file and checks that it is a whole checkpoint.
+    /// Reads a file and checks that it is a whole checkpoint. Errors: it cannot be read, is none, has another
+    /// format, or is cut short or damaged.
     pub fn open(path: &Path) -> Result<Self, CheckpointError> {
         let content = fs::read(path)
             .map_err(|reason| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() })?;
@@ -40,8 +41,8 @@ impl CheckpointFile {
         Ok(Self { path, content, header_bytes: header_bytes as usize })
     }
 
-    /// What the caller put in front of the checkpoint at `path`. Whether the rest is complete and undamaged
-    /// is not looked at.
+    /// What the caller put in front of the checkpoint at `path`. Whether the rest is undamaged is not looked
+    /// at. Errors: the file cannot be read, is no checkpoint, has another format, or is too short.
     pub fn header_of(path: &Path) -> Result<Vec<u8>, CheckpointError> {
         let failed =
             |reason: io::Error| CheckpointError::Read { path: path.to_owned(), reason: reason.to_string() };

@@ -178,7 +178,7 @@ impl<M: Model> Door<M> {
         Self(Arc::new(Last { federate, answers: Arc::clone(answers), said: Arc::clone(said) }))
     }
 
-    /// The number of the federate.
+    /// The number of the federate in the partition.
     pub fn federate(&self) -> u32 {
         self.0.federate
     }

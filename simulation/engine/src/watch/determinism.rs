@@ -176,7 +176,8 @@ fn path(field: &str) -> String {
     if field.is_empty() { String::new() } else { format!(" in `{field}`") }
 }
 
-/// Runs two models that should be the same side by side, and compares what they do after every event.
+/// Runs two models that should be the same side by side, and compares what they do after every event. The
+/// error is the first difference.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};

@@ -86,7 +86,8 @@ impl Monitor {
     }
 
     /// Asks the run to continue with `threads` worker threads, from 1 to [`MOST_THREADS`], after the batches
-    /// in hand. The result of the run stays. Sequential runs stay on one thread.
+    /// in hand. The result of the run stays. Sequential runs stay on one thread. An error if the number is
+    /// out of range.
     pub fn set_threads(&self, threads: u32) -> Result<(), ThreadsError> {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(ThreadsError { threads });
@@ -101,7 +102,7 @@ impl Monitor {
         self.0.threads.load(Ordering::Relaxed)
     }
 
-    /// Events committed so far.
+    /// Events that this process has committed so far.
     pub fn events(&self) -> u64 {
         self.0.events.load(Ordering::Relaxed)
     }
