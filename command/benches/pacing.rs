@@ -2,10 +2,10 @@
 //! processes outnumber the cores, under the normal scheduler, under the governor, and in our own engine.
 //!
 //! The simulation is `examples/c/phold.c`: processes that poll. The ideal is all its work dealt to all cores
-//! without a gap. Our own engine runs as many federates with the same costs. All sides run once in each
-//! round; a table shows the medians, and half the distance between the quartiles. `PACELINE_ROUNDS` is the
-//! number of rounds, and a page with a figure and the table is written into the folder `PACELINE_OUT` if
-//! there is one. Other programs that run meanwhile spoil it.
+//! without a gap. The engine of this project runs as many federates with the same costs. All sides run once
+//! in each round; a table shows the medians, and half the distance between the quartiles. `PACELINE_ROUNDS`
+//! is the number of rounds, and a page with a figure and the table is written into the folder `PACELINE_OUT`
+//! if there is one. Other programs that run meanwhile spoil it.
 //!
 //! Linux with make and a C compiler; elsewhere nothing is measured.
 

@@ -38,7 +38,7 @@ pub fn start(command: &str, arguments: &[OsString]) -> Result<ExitCode, CommandE
 /// The lab's program beside this one, as a build leaves both; else its name, to be found in PATH.
 fn program() -> OsString {
     let file = format!("{LAB}{}", env::consts::EXE_SUFFIX);
-    let beside = env::current_exe().ok().map(|own| own.with_file_name(&file));
+    let beside = env::current_exe().ok().map(|path| path.with_file_name(&file));
     beside.filter(|path| path.is_file()).map_or(file.into(), Into::into)
 }
 
@@ -48,8 +48,8 @@ fn become_it(program: &mut Command) -> io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
 
     // By this name it speaks of itself in its help and in its errors: it is what was typed.
-    if let Some(own) = env::args_os().next() {
-        program.arg0(own);
+    if let Some(program_name) = env::args_os().next() {
+        program.arg0(program_name);
     }
     Err(program.exec())
 }
