@@ -75,7 +75,7 @@ impl Claims {
     }
 }
 
-/// That there are two points or more: whether something rises or falls cannot be said of one.
+/// The first and the last of at least two points; an error for fewer, which neither rise nor fall.
 pub(crate) fn several<T>(points: &[T]) -> Result<(&T, &T), CellError> {
     match points {
         [first, .., last] => Ok((first, last)),
@@ -83,7 +83,7 @@ pub(crate) fn several<T>(points: &[T]) -> Result<(&T, &T), CellError> {
     }
 }
 
-/// That this point is among those that are run.
+/// An error if this point is not among those that are run.
 pub(crate) fn among<T: PartialEq + std::fmt::Display>(points: &[T], point: &T) -> Result<(), CellError> {
     if points.contains(point) { Ok(()) } else { Err(CellError::NotRun(point.to_string())) }
 }

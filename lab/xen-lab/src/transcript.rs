@@ -14,7 +14,7 @@ use thiserror::Error;
 
 pub(crate) use read::Reader;
 
-/// Who has said something.
+/// The origin of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A guest, by its name.

@@ -34,7 +34,7 @@ pub struct Load {
     pub windows: u32,
     /// Events of a process in a window, on average.
     pub events: f64,
-    /// The part of them that goes to an LP of any receiver, which may be an own one.
+    /// The part of them that goes to an LP of any receiver, which may be of this node.
     pub remote: f64,
     /// With how many others a process exchanges events.
     pub receivers: u32,

@@ -170,7 +170,7 @@ impl Case {
     }
 }
 
-/// Who exchanges packets with whom, the lower rank first.
+/// The pairs of ranks that exchange packets, the lower rank first.
 fn pairs(load: &Load) -> BTreeSet<(u32, u32)> {
     let ranks = 0..load.processes;
     let above = ranks.clone().filter_map(|rank| Load::parent(rank).map(|parent| (parent, rank)));

@@ -84,7 +84,7 @@ pub const SEDF: Scheduler = Scheduler { name: "SEDF", kind: "sedf", choice: None
 pub const CSDE: Scheduler = Scheduler { name: "CSDE", kind: "csde", choice: Some("scan") };
 /// The scheduler of the co-scheduling thesis that takes DOM0 first.
 pub const CSDD: Scheduler = Scheduler { name: "CSDD", kind: "csdd", choice: Some("scan") };
-/// The same two with an ordered index instead of a scan.
+/// CSDE and CSDD with an ordered index instead of a scan.
 pub const CSDE_INDEXED: Scheduler = Scheduler { name: "CSDE, indexed", kind: "csde", choice: Some("index") };
 pub const CSDD_INDEXED: Scheduler = Scheduler { name: "CSDD, indexed", kind: "csdd", choice: Some("index") };
 

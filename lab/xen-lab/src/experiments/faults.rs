@@ -14,7 +14,7 @@ use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 /// The schedulers; only the first one in short runs.
 const SCHEDULERS: [&str; 4] = ["psxplus", "psx", "nsx", "csdd"];
 
-/// Those that take reports of LVTs; under the others a guest's report is refused.
+/// The schedulers that take reports of LVTs; under the others a guest's report is refused.
 const TAKE_REPORTS: [&str; 2] = ["psxplus", "psx"];
 
 /// The parts of a boot in which guests exist.

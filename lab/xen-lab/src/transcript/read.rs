@@ -14,7 +14,7 @@ use super::{Entry, Source, Transcript};
 const HYPERVISOR_COMPLAINTS: &[&str] =
     &["BUG", "WARN", "Assertion", "Panic", "panic", "FATAL", "fail", "Xen call trace"];
 
-/// The same in lines of a kernel.
+/// What complaints look like in lines of a kernel.
 const KERNEL_COMPLAINTS: &[&str] =
     &["BUG:", "WARNING:", "Oops", "Call Trace", "lockup", "Kernel panic", "detected stalls"];
 
