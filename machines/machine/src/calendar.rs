@@ -14,7 +14,7 @@ use paceline_kernel::{IndexedHeap, Slotted};
 use crate::ProcessId;
 use crate::ids::{GuestId, HostId, PacketId, PcpuId, VcpuId};
 
-/// Something that is going to happen.
+/// An event of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// What a VCPU does is done.

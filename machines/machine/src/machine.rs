@@ -39,7 +39,7 @@ pub fn run(spec: MachineSpec) -> Result<Ran, MachineError> {
     run_observed(spec, &mut Nobody)
 }
 
-/// The same, with an observer.
+/// Runs a machine as [`run`] does, with an observer.
 pub fn run_observed(spec: MachineSpec, observer: &mut dyn Observer) -> Result<Ran, MachineError> {
     Machine::build(spec, observer)?.run()
 }

@@ -61,7 +61,7 @@ pub enum Doing {
     Polling,
 }
 
-/// Something that a VCPU does until it ends or is stopped.
+/// A stretch of one kind of work on a VCPU, until its end or until it is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     pub doing: Doing,

@@ -175,8 +175,8 @@ impl MachineScenario {
         for group in &self.groups {
             let domains = start..start + group.domains() as usize;
             start = domains.end;
-            let own = programs.by_ref().take(group.processes() as usize).collect();
-            workloads.push(outcome::of_group(group, domains, &report, own)?);
+            let group_programs = programs.by_ref().take(group.processes() as usize).collect();
+            workloads.push(outcome::of_group(group, domains, &report, group_programs)?);
         }
         let parts = self.groups.iter().flat_map(|group| &group.parts);
         let arrives_ns =

@@ -155,11 +155,11 @@ pub(super) fn groups(
         let last = groups.len().saturating_sub(1);
         match groups.iter().position(|known| known.name == group) {
             Some(place) if place == last => {
-                let own = &mut groups[place];
-                own.workload.same(&mut section)?;
+                let earlier = &mut groups[place];
+                earlier.workload.same(&mut section)?;
                 let part = Domains::read(section, hosts)?;
                 part.section.clone().finish()?;
-                own.parts.push(part);
+                earlier.parts.push(part);
             }
             Some(_) => {
                 let problem = format!("other domains stand between those of group {group:?}");

@@ -173,9 +173,9 @@ impl Federates {
             summary.line("events_undone", rollbacks.undone);
         }
         let facts = RunFacts { events: outcome.events, end_time };
-        let own = model.results(outcome.outputs, &facts)?;
-        summary.lines.extend(own.lines);
-        summary.files.extend(own.files);
+        let model_summary = model.results(outcome.outputs, &facts)?;
+        summary.lines.extend(model_summary.lines);
+        summary.files.extend(model_summary.files);
         Ok(Some(Simulated { digest: outcome.digest, summary }))
     }
 }

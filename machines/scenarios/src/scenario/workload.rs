@@ -136,12 +136,12 @@ impl Workload {
 
     /// Checks that another section of the group does not contradict.
     pub fn same(&self, section: &mut Section) -> Result<(), ScenarioError> {
-        let (own, other) = (self.kind(), Kind::read(section, Some(self.kind()))?);
-        if own == other {
+        let (first_kind, other) = (self.kind(), Kind::read(section, Some(self.kind()))?);
+        if first_kind == other {
             return Ok(());
         }
-        let problem = format!("the group's workload is {:?}, not {:?}", own.name(), other.name());
-        Err(section.refuse("workload", problem, format!("{:?}, or another group", own.name())))
+        let problem = format!("the group's workload is {:?}, not {:?}", first_kind.name(), other.name());
+        Err(section.refuse("workload", problem, format!("{:?}, or another group", first_kind.name())))
     }
 
     /// Which kind it is.

@@ -67,7 +67,7 @@ enum Way {
 struct Tree {
     parent: Option<u32>,
     children: Range<u32>,
-    /// Parts that have not come yet, the own one included.
+    /// Parts that have not come yet, that of this federate included.
     missing: u32,
     sum: Value,
 }
