@@ -135,7 +135,7 @@ fn checked_slots(path: &Path, header: &[u8; RECORD_BYTES]) -> Result<u32, Error>
     }
 }
 
-/// That the file has exactly the length of a page with `slots` slots.
+/// An error if the file has not exactly the length of a page with `slots` slots.
 pub(super) fn check_size(path: &Path, fd: &OwnedFd, slots: u32) -> Result<(), Error> {
     let stat = fs::fstat(fd).map_err(|error| Error::system(path, "looking at it", error))?;
     let (bytes, expected) = (stat.st_size.cast_unsigned(), page_bytes(slots) as u64);

@@ -20,7 +20,7 @@ pub const NICE: &str = "governor (nice)";
 const NICE_TURN_NS: u64 = 8_000_000;
 /// The least part of the time, in thousandths, that is left to the rest of the machine.
 const RELEASE_LEAST_PERMILLE: u32 = 100;
-/// The same while few other threads want a core.
+/// The least part that is left while few other threads want a core.
 const ALONE_LEAST_PERMILLE: u32 = 60;
 /// The part of the kernel's limit for real-time threads that is used, in thousandths: usually, and while few
 /// other threads want a core.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The setting, in files and in arguments of the launcher.
 pub const NAME: &str = "mpi_yield_when_idle";
-/// The same as an environment variable.
+/// The setting as an environment variable.
 pub const VARIABLE: &str = "OMPI_MCA_mpi_yield_when_idle";
 /// Environment variables that name the files that are read in place of the user's and the system's.
 const FILES_VARIABLES: [&str; 2] = ["OMPI_MCA_mca_base_param_files", "OMPI_MCA_mca_param_files"];
@@ -58,7 +58,7 @@ pub fn find(words: &[OsString]) -> Option<Setting> {
     find_around(words, &Around { variable: &|name| env::var_os(name), read: &read, launcher })
 }
 
-/// The same in any surroundings.
+/// As [`find`], in the given surroundings.
 pub fn find_around(words: &[OsString], around: &Around<'_>) -> Option<Setting> {
     let arguments = Arguments::of(words);
     let in_file = |path: &Path| {
