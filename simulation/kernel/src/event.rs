@@ -137,7 +137,7 @@ impl Key {
         self.time
     }
 
-    /// It in three words, as [`Context::keep_id`](crate::Context::keep_id) keeps them.
+    /// The id in three words, as [`Context::keep_id`](crate::Context::keep_id) keeps them.
     pub(crate) const fn words(self) -> [u64; 3] {
         [self.time.as_ticks(), self.order, self.tie_low as u64]
     }
@@ -147,7 +147,7 @@ impl Key {
         Self { time: Time::ticks(time), order, tie_low: tie_low as u32 }
     }
 
-    /// Who sent the event, and as which of the sender's events.
+    /// The LP that sent the event, and the number of the event among those of that LP.
     pub(crate) const fn origin(self, ties: TieBreak) -> (LpId, u64) {
         ties.origin((self.order & ((1 << HIGH_BITS) - 1), self.tie_low))
     }
@@ -210,7 +210,7 @@ impl<E> Event<E> {
         (self.order >> HIGH_BITS) as u16
     }
 
-    /// Who sent it, and as which of the sender's events.
+    /// The LP that sent it, and the number of the event among those of that LP.
     pub const fn origin(&self, ties: TieBreak) -> (LpId, u64) {
         self.key().origin(ties)
     }

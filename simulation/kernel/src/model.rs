@@ -166,10 +166,10 @@ pub trait Model: Send + Sync + Sized {
         let _ = (lp, at, event, output);
     }
 
-    /// The same, and `state` is that of `lp` right after the event: for what does not follow from the event
-    /// alone, such as the length of a queue over time. Called right after [`Model::commit`] for the same
-    /// event, in models that say so with [`Model::COMMITS_STATE`]; not for events of LPs that are run outside
-    /// by something else than the model.
+    /// As [`Model::commit`], with the state of `lp` right after the event: for what does not follow from the
+    /// event alone, such as the length of a queue over time. Called right after [`Model::commit`] for the
+    /// same event, in models that say so with [`Model::COMMITS_STATE`]; not for events of LPs that are run
+    /// outside by something else than the model.
     ///
     /// ```
     /// use paceline_kernel::{Context, LpId, Model, Time};
@@ -250,13 +250,13 @@ pub trait Model: Send + Sync + Sized {
         true
     }
 
-    /// The same for an event that `lp` is to get.
+    /// As [`Model::admits_state`], for an event that `lp` is to get.
     fn admits_event(&self, lp: LpId, event: &Self::Event) -> bool {
         let _ = (lp, event);
         true
     }
 
-    /// The same for what a part of the run has left behind.
+    /// As [`Model::admits_state`], for what a part of the run has left behind.
     fn admits_output(&self, output: &Self::Output) -> bool {
         let _ = output;
         true

@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::{EventError, EventErrorKind, LpId, Time};
 
 thread_local! {
-    /// Who would catch a panic of this thread.
+    /// How many calls of [`catch`] would catch a panic of this thread.
     static CATCHERS: Cell<u32> = const { Cell::new(0) };
     /// Where the latest panic of this thread was, and its backtrace.
     static PLACE: RefCell<Option<(String, Option<String>)>> = const { RefCell::new(None) };

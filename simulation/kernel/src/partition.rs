@@ -76,8 +76,8 @@ impl Partition {
         Self { federates: used.len().max(1) as u32, lps, layout: Layout::Table { owner: owners, local } }
     }
 
-    /// The same with neighbouring federates merged, so that as many as `groups` are left, if there are more.
-    /// Merged runs are runs, whose borders may differ.
+    /// This partition with neighbouring federates merged, so that as many as `groups` are left, if there are
+    /// more. Merged runs are runs, whose borders may differ.
     ///
     /// ```
     /// use paceline_kernel::Partition;

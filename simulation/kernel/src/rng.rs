@@ -56,7 +56,7 @@ impl Rng {
         Self { key: fold(seed ^ K0, stream ^ K1), draws: 0 }
     }
 
-    /// The same stream after `draws` draws.
+    /// The stream after `draws` draws.
     #[inline]
     pub(crate) const fn at(seed: u64, stream: u64, draws: u64) -> Self {
         let mut rng = Self::new(seed, stream);

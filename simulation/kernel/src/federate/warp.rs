@@ -105,7 +105,7 @@ pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     recalls: Vec<Receipt<M::Event>>,
     /// Everything before this is final here.
     committed: Time,
-    /// It has been up to here.
+    /// The simulated time up to which it has run, events that may be rolled back included.
     reached: Time,
     /// What it has done ahead since it was asked for that last.
     effort: Effort,

@@ -10,7 +10,7 @@ use crate::{Channels, LinkError, LpId, Model, Time};
 /// Up to so many channels are looked through one after the other.
 const FEW: usize = 8;
 
-/// Who may send to whom, and how far ahead.
+/// The channels that a model declares: which LP may send to which, and how far ahead at least.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelTable {
     /// By LP, and one more: where its channels start in `receivers`.
