@@ -19,7 +19,7 @@ pub enum Protocol {
     Window,
     /// Chandy-Misra-Bryant: every channel promises how far ahead it is silent.
     NullMessage,
-    /// The same, but promises without events are made only where a federate waits for them.
+    /// Chandy-Misra-Bryant, with promises without events only where a federate waits for them.
     NullMessageOnDemand,
     /// Time Warp: federates run ahead and roll back.
     Optimistic,

@@ -64,7 +64,7 @@ impl DeliveryError {
     }
 }
 
-/// Something for a seat here.
+/// A message from another process for a seat of this one.
 pub(crate) enum Delivery<M: Model> {
     Events {
         to: u32,

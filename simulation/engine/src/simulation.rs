@@ -19,7 +19,7 @@ use crate::{
     TraceSink,
 };
 
-/// Who hears why a checkpoint could not be written.
+/// The function that is called with the reason why a checkpoint could not be written.
 type FailureListener = Box<dyn Fn(&CheckpointError) + Send + Sync>;
 
 /// A model and how to run it.
@@ -46,7 +46,7 @@ pub struct Simulation<M: Model> {
     /// The other processes that it is to join.
     pub(crate) processes: Processes<M>,
     pub(crate) checkpoints: Option<(Checkpoints, Codec<M>)>,
-    /// Who hears of checkpoints that cannot be written, where these do not end the run.
+    /// The function that is called for checkpoints that cannot be written, if these do not end the run.
     pub(crate) checkpoint_failed: Option<FailureListener>,
     pub(crate) resumed: Option<World<M>>,
     /// In tests: a leg ends after this many events.

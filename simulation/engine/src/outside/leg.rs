@@ -121,7 +121,7 @@ impl<M: Model> Clone for Start<'_, M> {
 
 impl<M: Model> Copy for Start<'_, M> {}
 
-/// Who has the seats of a board.
+/// The occupants of the seats of a board.
 pub(crate) struct Seated<'a, F, M: Model> {
     pub(crate) start: Start<'a, M>,
     pub(crate) occupants: Vec<Occupant<F, M>>,
@@ -216,7 +216,7 @@ impl<M: Model> Outsiders<M> {
     }
 }
 
-/// Who had a seat during a leg, with what was in the inbox when it ended.
+/// The occupant of a seat during a leg, with what was in the inbox when it ended.
 pub(crate) type Left<F, M> = (Occupant<F, M>, Vec<Batch<<M as Model>::Event>>);
 
 /// Takes everybody out of their seats after a leg; who is `inside` needs nothing but to be delivered what is

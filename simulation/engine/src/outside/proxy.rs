@@ -20,7 +20,7 @@ use crate::watch::trace::Track;
 use crate::workers::seat::Batch;
 use crate::{RunError, Simulation};
 
-/// Who has a seat on a board: something that workers run, or the proxy of an outside federate.
+/// The occupant of a seat: a federate that workers run, or the proxy of an outside federate.
 #[derive(Debug)]
 pub(crate) enum Occupant<F, M: Model> {
     Inside(F),

@@ -102,7 +102,7 @@ where
         Self::start(model, None, true)
     }
 
-    /// The same, in steps and with pauses drawn from `seed`: for tests.
+    /// As `new`, in steps and with pauses drawn from `seed`: for tests.
     #[doc(hidden)]
     pub fn dawdling(model: M, seed: u64) -> Self {
         Self::start(model, Some(Rng::new(seed, 0x6f75_7473)), false)

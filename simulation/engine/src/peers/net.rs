@@ -87,7 +87,7 @@ pub struct Link {
 pub(crate) struct Peers<M: Model> {
     transport: Arc<dyn Transport>,
     codec: Codec<M>,
-    /// Who has each LP: it changes only while the run stands still.
+    /// The federate of each LP: it changes only while the run stands still.
     partition: Mutex<Partition>,
     /// Which process has each federate.
     owners: Vec<u32>,
@@ -99,7 +99,7 @@ pub(crate) struct Peers<M: Model> {
     /// Times of what waits to be sent count from here.
     origin: Instant,
     arrived: Apart<Mutex<Arrived<M>>>,
-    /// Whoever has it handles what has arrived.
+    /// The thread that holds it handles what has arrived.
     handling: Mutex<()>,
     rounds: Mutex<Rounds>,
     events: Tally,

@@ -86,10 +86,10 @@ pub struct Pause {
     pub pending: usize,
 }
 
-/// Who observes a run.
+/// The observer of a run, as the engine and the kernel call it.
 pub(crate) struct Observing<M: Model> {
     pub(crate) observer: Arc<dyn Observer<M>>,
-    /// The same, for the kernel.
+    /// The observer, as the kernel calls it.
     pub(crate) commits: Arc<dyn CommitObserver<M>>,
 }
 

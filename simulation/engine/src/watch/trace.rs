@@ -40,7 +40,7 @@ pub enum RecordKind {
     Gvt,
 }
 
-/// Something that happened during a run.
+/// A record of something that workers did during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What happened; it also says what `time` and `count` mean.

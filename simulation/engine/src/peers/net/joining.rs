@@ -25,7 +25,7 @@ pub(crate) struct Processes<M: Model> {
     joining: Option<Joining<M>>,
     /// How long one may be silent.
     silence: Option<Duration>,
-    /// Who hears of silent ones.
+    /// The function that is called for processes that are silent.
     silence_listener: Option<SilenceListener>,
     /// What else all have alike: names and values.
     equal: Vec<(String, String)>,

@@ -35,7 +35,7 @@ pub struct Silence {
     pub limit: Duration,
 }
 
-/// Who hears of processes that give no sign of life.
+/// The function that is called for processes that give no sign of life.
 pub(super) type SilenceListener = Arc<dyn Fn(Silence) + Send + Sync>;
 
 #[derive(Debug)]
