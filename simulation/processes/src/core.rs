@@ -129,7 +129,7 @@ pub struct Core<P, N> {
     messages: Messages<P>,
     objects: Objects<P>,
     parcels: Parcels<P>,
-    /// Who first acted beyond its host, in a part of a world.
+    /// The process that first acted beyond its host, in a part of a world.
     reached_out: Option<(ProcessId, Reach)>,
     /// Processes that keep the run from ending.
     living: u64,

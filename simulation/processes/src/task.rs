@@ -86,7 +86,7 @@ impl<P: Send + 'static> Turns<P> {
         self.desk.as_mut().expect("no code runs now")
     }
 
-    /// Runs `code` of the process `own`.
+    /// Runs `code` as code of this process.
     fn enter<R>(&mut self, process: &mut ProcessState, code: impl FnOnce() -> R) -> R {
         let mut desk = self.desk.take().expect("no code runs now");
         std::mem::swap(&mut desk.process, process);

@@ -41,7 +41,7 @@ impl fmt::Display for Reach {
 }
 
 impl<P, N: Network> Core<P, N> {
-    /// Who first acted beyond its host, and how; only in a part of a world.
+    /// The process that first acted beyond its host, and how; only in a part of a world.
     pub fn reached_out(&self) -> Option<(ProcessId, Reach)> {
         self.reached_out
     }

@@ -79,7 +79,7 @@ pub(super) enum Held<P> {
     Over(Answer<P>, Moment),
 }
 
-/// Who hears of the end of a communication or a computation.
+/// The process that is informed of the end of a communication or a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// It has no partner yet.
