@@ -156,7 +156,7 @@ impl Traffic {
         })
     }
 
-    /// The same, with what results say of the input.
+    /// This model, with what results say of the input.
     fn noting(self, notes: Vec<(&'static str, serde_json::Value)>) -> Self {
         Self { notes, ..self }
     }

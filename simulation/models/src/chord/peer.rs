@@ -106,7 +106,7 @@ impl Peer {
         self.cx.send_detached(u64::from(to), message, self.shared.chord.bytes);
     }
 
-    /// Finds the peer that holds `key`: consults the own tables first, then asks the next peer.
+    /// Finds the peer that holds `key`: consults the tables of this peer first, then asks the next peer.
     fn ask(&mut self, key: u64, reason: Reason) {
         let request = self.asked;
         self.asked = self.asked.wrapping_add(1);

@@ -28,7 +28,7 @@ const TAGS: f64 = 2_147_483_648.0;
 /// What stands for any sender: as one writes it, what SimGrid 3.32 writes into traces (its undefined rank),
 /// and what it reads.
 const ANY_SOURCE: [&str; 5] = ["any", "-1", "-333", "-555", "mpi_any_source"];
-/// The same of tags; SimGrid writes and reads one number.
+/// The words for any tag; SimGrid writes and reads one number.
 const ANY_TAG: [&str; 4] = ["any", "-1", "-444", "mpi_any_tag"];
 /// What stands for nobody as a receiver, who gets nothing: what SimGrid 3.32 writes, and its `MPI_PROC_NULL`.
 const NOBODY: [&str; 3] = ["-333", "-666", "mpi_proc_null"];

@@ -128,7 +128,7 @@ impl Network {
         }
     }
 
-    /// The same, where nodes have these numbers in results.
+    /// This network, with these numbers of nodes in results.
     pub fn numbered(self, numbering: Numbering) -> Self {
         Self { numbering, ..self }
     }

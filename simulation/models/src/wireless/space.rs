@@ -58,7 +58,7 @@ impl Space {
         Self::with_least((0.0, 0.0), side)
     }
 
-    /// The same, where the least coordinates are these.
+    /// A space whose least coordinates are these.
     pub(crate) fn with_least(least: (f64, f64), side: f64) -> Self {
         Self { side, least }
     }

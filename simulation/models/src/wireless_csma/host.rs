@@ -64,7 +64,8 @@ pub struct CsmaHost {
     pub(super) reception: Option<Reception>,
     /// The latest request of each origin, and the host from which its first copy came.
     pub(super) heard: BTreeMap<u32, Heard>,
-    /// The number of own requests so far; and when the last one was made, until it is answered.
+    /// The number of requests that this host has made; and when it made the last one, until that is
+    /// answered.
     pub(super) requests: u32,
     pub(super) asked_at: Option<Time>,
     pub(crate) tally: Tally,
