@@ -48,7 +48,7 @@ impl OwnFailure for ProcessFailure {
     }
 }
 
-/// Who looks on at a run.
+/// The control and the trace of a run.
 #[derive(Debug)]
 pub struct Watch {
     /// By which it is stopped, and says how far it has come.

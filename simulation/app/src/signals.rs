@@ -77,13 +77,13 @@ fn is_ignored(signal: i32) -> bool {
     status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)
 }
 
-/// The same where there is no /proc to read.
+/// Without /proc no signal is known to be ignored.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_ignored(_signal: i32) -> bool {
     false
 }
 
-/// The same for Ctrl-C.
+/// As on Unix, for Ctrl-C only.
 #[cfg(not(unix))]
 pub fn on_each(mut handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(move || handle(INTERRUPT)).map_err(io::Error::other)

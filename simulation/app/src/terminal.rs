@@ -8,7 +8,7 @@ pub fn of_stdout() -> Option<usize> {
     columns(&std::io::stdout())
 }
 
-/// The same of standard error.
+/// The columns of standard error, if it is a terminal.
 pub fn of_stderr() -> Option<usize> {
     columns(&std::io::stderr())
 }

@@ -18,7 +18,7 @@ pub fn groups(groups: &[(&str, Vec<Row>)]) -> String {
     groups_within(groups, terminal::of_stdout().unwrap_or(usize::MAX))
 }
 
-/// The same where there are so many columns: a value for which there is no room stands below its name.
+/// Groups for so many columns: a value for which there is no room stands below its name.
 fn groups_within(groups: &[(&str, Vec<Row>)], columns: usize) -> String {
     const INDENT: usize = 4;
     let names = groups.iter().flat_map(|(_, rows)| rows).map(|(name, _)| name.chars().count());

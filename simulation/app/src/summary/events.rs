@@ -197,7 +197,7 @@ fn tried(tried: &Tried) -> Value {
     })
 }
 
-/// The same for people.
+/// One way that was tried, in words for people.
 fn trial(tried: &Tried) -> String {
     let name = match tried.groups_per_thread {
         Some(groups) => format!("{} ({groups} a thread)", tried.protocol.name()),
