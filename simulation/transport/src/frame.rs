@@ -46,7 +46,7 @@ const MAGIC: [u8; 3] = *b"PLF";
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum FrameError {
-    /// They do not begin like a frame.
+    /// The bytes do not begin like a frame.
     #[error("no frame begins with {0:02x?}")]
     Magic([u8; 3]),
     /// The frame has another version.
