@@ -68,7 +68,7 @@ fn main() -> Result<(), RunError> {
     let report = Simulation::new(Counter).until(Time::secs(10_000_000)).run()?;
     // The output comes in parts: one of every federate, each time the LPs are dealt out.
     let (left, stayed) =
-        report.outputs.iter().fold((0, Time::ZERO), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+        report.outputs.iter().fold((0, Time::ZERO), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     let mean = stayed.as_secs_f64() / left as f64;
     let theory = 1.0 / (1.0 / SERVICE_S - 1.0 / BETWEEN_ARRIVALS_S);
     println!("{left} customers stayed {mean:.1} s on average; theory says {theory:.1} s");

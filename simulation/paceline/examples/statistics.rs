@@ -19,7 +19,7 @@ struct Stations;
 #[derive(Clone, Debug, Hash, PartialEq)]
 enum Customer {
     Arrives,
-    /// Who came at one time and was served from another on.
+    /// A customer who came at one time and was served from another on.
     Leaves {
         came: Time,
         served: Time,
