@@ -60,7 +60,7 @@ impl Entries {
         Self::create_reporting_wait(path, || ())
     }
 
-    /// The same. `wait` is called before this waits for somebody to read a FIFO.
+    /// As [`Entries::create`]. `wait` is called before this waits for somebody to read a FIFO.
     pub fn create_reporting_wait(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
         let file = match Place::find(path, wait)? {
             Place::Stream(file) => return Ok(Self::over(file, false)),

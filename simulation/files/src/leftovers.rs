@@ -64,7 +64,7 @@ fn kernel() -> &'static str {
     })
 }
 
-/// Who has made an unfinished file, as its name says.
+/// The process that has made an unfinished file, as its name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Maker {
     /// A process under the kernel of this number.
@@ -73,7 +73,7 @@ enum Maker {
     Unsaid,
 }
 
-/// Who has made the file of this name, if it is an unfinished one of the file `of`, or of any file where that
+/// The maker of the file of this name, if it is an unfinished one of the file `of`, or of any file where that
 /// is not said.
 fn maker(name: &OsStr, of: Option<&OsStr>) -> Option<Maker> {
     let bytes = name.as_encoded_bytes();
@@ -131,7 +131,7 @@ pub fn remove(folder: &Path) -> Found {
     remove_those(folder, None, None)
 }
 
-/// The same for the unfinished files of one file, but `own`, the one that the caller writes.
+/// As [`remove`], for the unfinished files of the file `name`, except the one that the caller writes.
 pub(crate) fn remove_of(folder: &Path, name: &OsStr, except: Option<&OsStr>) -> Found {
     remove_those(folder, Some(name), except)
 }

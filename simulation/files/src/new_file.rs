@@ -99,7 +99,7 @@ impl NewFile {
         Self::begin_reporting_wait(path, || ())
     }
 
-    /// The same. `wait` is called before this waits for somebody to read a FIFO.
+    /// As [`NewFile::begin`]. `wait` is called before this waits for somebody to read a FIFO.
     pub fn begin_reporting_wait(path: &Path, wait: impl FnOnce()) -> io::Result<Self> {
         let (path, old) = match Place::find(path, wait)? {
             Place::Stream(file) => return Ok(Self { way: Way::Stream(file) }),

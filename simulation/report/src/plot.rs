@@ -39,7 +39,7 @@ pub fn svg(figure: &Figure, id: &str) -> Result<String, FigureError> {
     Ok(drawn(figure, id)?.into_string())
 }
 
-/// The same, to be put on a page.
+/// The figure as part of a page.
 pub fn drawn(figure: &Figure, id: &str) -> Result<Markup, FigureError> {
     figure.check()?;
     let frame = Frame::of(figure);

@@ -97,8 +97,8 @@ pub struct Sweep {
     pub ours: f64,
     /// What is measured.
     pub measured: Axis,
-    /// It, for all the cases that the check names. The check holds with a value of the quantity if all of
-    /// them are as wanted.
+    /// The measured quantity, for all the cases that the check names. The check holds with a value of the
+    /// quantity if all of them are as wanted.
     pub curves: Vec<Curve>,
     /// Why this quantity: what is known of it, in sentences.
     pub reason: String,

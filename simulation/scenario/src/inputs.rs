@@ -45,8 +45,7 @@ impl Input {
 struct Reading {
     /// The folder of the scenario, where a model's parameters are being read.
     folders: Vec<PathBuf>,
-    /// Whoever wants to know which files are read: the folder from which their paths are seen, and the
-    /// files.
+    /// The recordings of the files that are read: the folder from which their paths are seen, and the files.
     records: Vec<(PathBuf, Vec<Input>)>,
 }
 

@@ -125,7 +125,7 @@ impl Span {
         }
     }
 
-    /// The same with ticks at `values`, if they are few and far enough from each other: they are what was
+    /// This span with ticks at `values`, if they are few and far enough from each other: they are what was
     /// measured.
     pub fn with_ticks_at(mut self, values: impl Iterator<Item = f64>) -> Self {
         let values = sorted(values);
@@ -138,7 +138,7 @@ impl Span {
         self
     }
 
-    /// The same, with room for half a bar beyond the outermost of `values`.
+    /// This span with room for half a bar beyond the outermost of `values`.
     pub fn with_room_for_bars(mut self, values: impl Iterator<Item = f64>) -> Self {
         let values = sorted(values);
         let Range { start, end } = self.range;
@@ -156,7 +156,7 @@ impl Span {
         self
     }
 
-    /// The same without ticks and labels.
+    /// This span without ticks and labels.
     pub fn silent(mut self) -> Self {
         self.ticks.clear();
         self

@@ -123,11 +123,11 @@ mod test {
     fn every_value_is_within_its_range() {
         for value in [1e-310, f64::MIN_POSITIVE, 0.1, 1.0, 1.007, 1.008, 127.5, 1e300, f64::MAX] {
             for value in [value, -value] {
-                let mut own = Distribution::default();
-                own.add(value);
-                let bucket = own.buckets().next().expect("there is one value");
+                let mut sample = Distribution::default();
+                sample.add(value);
+                let bucket = sample.buckets().next().expect("there is one value");
                 assert!(bucket.least <= value && value <= bucket.greatest, "{value}: {bucket:?}");
-                let middle = own.quantile(0.5).expect("there is one value");
+                let middle = sample.quantile(0.5).expect("there is one value");
                 let is_normal = value.abs() >= f64::MIN_POSITIVE;
                 assert!(!is_normal || (middle / value - 1.0).abs() < 0.004, "{value}: {middle}");
             }
@@ -136,9 +136,10 @@ mod test {
 
     #[test]
     fn quantiles_are_in_order_over_zero() {
-        let mut own = Distribution::default();
-        [-2.0, -1.0, 0.0, 1.0, 2.0].into_iter().for_each(|value| own.add(value));
-        let quantiles: Vec<_> = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0].map(|part| own.quantile(part).unwrap()).into();
+        let mut sample = Distribution::default();
+        [-2.0, -1.0, 0.0, 1.0, 2.0].into_iter().for_each(|value| sample.add(value));
+        let quantiles: Vec<_> =
+            [0.0, 0.2, 0.4, 0.6, 0.8, 1.0].map(|part| sample.quantile(part).unwrap()).into();
         let near = |one: f64, other: f64| (one - other).abs() <= 0.004 * other.abs();
         let expected = [-2.0, -2.0, -1.0, 0.0, 1.0, 2.0];
         assert!(quantiles.iter().zip(expected).all(|(one, other)| near(*one, other)), "{quantiles:?}");

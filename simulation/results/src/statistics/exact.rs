@@ -175,8 +175,8 @@ impl Join for ExactSum {
         }
         let from = self.reach(other.low, other.low + other.digits.len() as u32);
         let first = (other.low - self.low) as usize;
-        for (own, digit) in self.digits[first..].iter_mut().zip(&other.digits) {
-            *own += digit;
+        for (slot, digit) in self.digits[first..].iter_mut().zip(&other.digits) {
+            *slot += digit;
         }
         self.carry(from);
     }

@@ -34,7 +34,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// It changes by `by` at `at`. What it is at the start is a change at that time.
+    /// Notes that the level changes by `by` at `at`. The level at the start is a change at that time.
     ///
     /// Panics where `by` is infinite or not a number.
     pub fn change(&mut self, at: Time, by: f64) {

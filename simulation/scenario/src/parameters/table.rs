@@ -132,7 +132,7 @@ impl<'de> MapAccess<'de> for Keys<'_, '_> {
 struct Held<'s, 'r> {
     entry: &'s Entry,
     reading: &'r Reading<'s>,
-    /// It is that of a key, which may be one that nobody knows.
+    /// Whether the entry is the value of a key, which may be unknown, and not an item of a list.
     has_key: bool,
 }
 
