@@ -131,7 +131,7 @@ impl Bench {
         };
         let mut command = Command::new(&bench.phold);
         command.args(["--processes", "2", "--windows", "1"]);
-        bench.rate = bench.told(command, "rounds_per_ms");
+        bench.rate = bench.output_value(command, "rounds_per_ms");
         Some(bench)
     }
 
@@ -153,11 +153,11 @@ impl Bench {
         command.args(["--load", load, "--wait", wait, "--flag", flag, "--rate", &self.rate]);
         command.args(["--processes", &processes.to_string(), "--windows", &WINDOWS.to_string()]);
         command.args(["--cost-us", &COST_US.to_string(), "--heavy", &HEAVY_PERCENT.to_string()]);
-        self.told(command, "slowdown").parse().expect("a slowdown is a number")
+        self.output_value(command, "slowdown").parse().expect("a slowdown is a number")
     }
 
     /// What `command` says of `name`.
-    fn told(&self, mut command: Command, name: &str) -> String {
+    fn output_value(&self, mut command: Command, name: &str) -> String {
         let output = command.output().expect("the program starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -52,8 +52,8 @@ fn a_pacer_that_is_stopped_is_stood_in_for_and_goes_on_later() {
     send(running.pid(), "CONT");
     wait_until("threads are paced again", || classes(&workers).contains(&IDLE));
     fs::write(folder.path().join("stop"), "").expect("files can be written");
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(0), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
 }
 
 #[test]
@@ -64,9 +64,12 @@ fn without_its_guard_a_pacer_ends_and_the_program_goes_on() {
     send(guard_of(running.pid()), "KILL");
     wait_until("all are normal", || all_normal(&workers));
     fs::write(folder.path().join("stop"), "").expect("files can be written");
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(0), "{told}");
-    assert!(told.contains("pacing has ended, the command continues under the normal scheduler"), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
+    assert!(
+        printed.contains("pacing has ended, the command continues under the normal scheduler"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -77,8 +80,8 @@ fn a_program_that_is_killed_ends_its_pacer_with_its_status() {
     let guard = guard_of(running.pid());
     let command = workers_of(&running)[0];
     send(command, "KILL");
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(128 + 9), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(128 + 9), "{printed}");
     assert!(!is_there(guard), "the guard ends with the pacer");
 }
 
@@ -95,21 +98,21 @@ fn a_page_full_of_random_slots_harms_neither_the_program_nor_others() {
         assert!(classes(&[us]).iter().all(|class| *class == NORMAL), "a foreign thread was paced");
         !is_there(pid)
     });
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(0), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
 }
 
 #[test]
 fn a_page_that_is_destroyed_ends_the_pacing_and_the_program_goes_on() {
     let Some((_turn, folder)) = turn_in_folder() else { return };
-    let (status, told) = Running::start(pace_worker(&GOVERNOR, "scribble", "all", folder.path())).ended();
-    assert_eq!(status.code(), Some(0), "{told}");
-    assert!(told.contains("pacing has ended"), "{told}");
+    let (status, printed) = Running::start(pace_worker(&GOVERNOR, "scribble", "all", folder.path())).ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
+    assert!(printed.contains("pacing has ended"), "{printed}");
 }
 
 #[test]
 fn nobody_can_truncate_the_page() {
     let Some((_turn, folder)) = turn_in_folder() else { return };
-    let (status, told) = Running::start(pace_worker(&GOVERNOR, "truncate", "", folder.path())).ended();
-    assert_eq!(status.code(), Some(0), "{told}");
+    let (status, printed) = Running::start(pace_worker(&GOVERNOR, "truncate", "", folder.path())).ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
 }

@@ -46,10 +46,10 @@ pub fn any_turn() -> MutexGuard<'static, ()> {
 pub fn turn() -> Option<MutexGuard<'static, ()>> {
     let turn = any_turn();
     let output = pace(&["--policy", "governor"], &["true"]).output().expect("the program starts");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let permitted = told.contains("policy governor (real-time)");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    let permitted = printed.contains("policy governor (real-time)");
     if !permitted {
-        eprintln!("skipped: {told}");
+        eprintln!("skipped: {printed}");
     }
     permitted.then_some(turn)
 }
@@ -90,10 +90,10 @@ impl Running {
             status = self.child.try_wait().expect("children can be waited for");
             status.is_some()
         });
-        let mut told = String::new();
+        let mut printed = String::new();
         let mut stderr = self.child.stderr.take().expect("stderr is a pipe");
-        stderr.read_to_string(&mut told).expect("stderr is UTF-8");
-        (status.expect("it has ended"), told)
+        stderr.read_to_string(&mut printed).expect("stderr is UTF-8");
+        (status.expect("it has ended"), printed)
     }
 }
 

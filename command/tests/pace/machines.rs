@@ -192,8 +192,8 @@ fn a_guest_paces_the_threads_of_its_virtual_cpus() {
         let said = folder.path().join("said");
         command.stdout(File::create(&said).expect("files can be written"));
         // The program waits four times at most, and says for what in vain.
-        let (status, told) = Running::start(command).ended_within(5 * PATIENCE);
-        (status.code(), told + &fs::read_to_string(said).expect("it is UTF-8"))
+        let (status, printed) = Running::start(command).ended_within(5 * PATIENCE);
+        (status.code(), printed + &fs::read_to_string(said).expect("it is UTF-8"))
     };
     // With many virtual CPUs the emulator now and then ends with an assertion of its own.
     let by_itself = |(_, said): &(_, String)| said.contains("qemu-system-") && said.contains(": Assertion `");
@@ -244,7 +244,7 @@ fn mistakes_of_a_relay_are_told_in_one_line_with_status_2() {
     // No virtual machine.
     let other = Killed(Command::new("sleep").arg("60").spawn().expect("there is `sleep`"));
     let other_pid = &other.0.id().to_string()[..];
-    for (page, qemu, interval, told) in [
+    for (page, qemu, interval, printed) in [
         ("", other_pid, "1ms", "there is no page to carry to"),
         ("/dev/null", other_pid, "1ms", "neither a regular file nor a pinned BPF map"),
         (page, "2147483647", "1ms", "cannot watch process 2147483647"),
@@ -257,7 +257,7 @@ fn mistakes_of_a_relay_are_told_in_one_line_with_status_2() {
         let output = relay.env(ENV, page).output().expect("the program starts");
         let said = String::from_utf8_lossy(&output.stderr);
         let lines = if qemu == "0" { said.lines().count() } else { 1 };
-        assert!(said.contains(told) && said.lines().count() == lines, "{said}");
+        assert!(said.contains(printed) && said.lines().count() == lines, "{said}");
         assert_eq!(output.status.code(), Some(2), "{said}");
     }
 }

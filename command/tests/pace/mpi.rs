@@ -212,8 +212,8 @@ fn who_waits_is_seen_on_the_page_with_and_without_an_lvt() {
 /// Ends a run that goes on too long, as a user would, and waits until all of it is gone.
 fn end(running: Running, mark: &str) {
     send(running.pid(), "TERM");
-    let (status, told) = running.ended();
-    assert!(!status.success(), "{told}");
+    let (status, message) = running.ended();
+    assert!(!status.success(), "{message}");
     wait_until("all its processes have ended", || marked(mark).is_empty());
 }
 
@@ -221,32 +221,32 @@ fn end(running: Running, mark: &str) {
 fn notes_say_what_is_set_and_off_sets_nothing() {
     let _turn = any_turn();
     for mpi in &*INSTALLED {
-        let (set, told) = mpi.environment(&[], &[]);
+        let (set, message) = mpi.environment(&[], &[]);
         assert!(set.contains("LD_PRELOAD=/proc/") && set.contains(ROOM_ENV), "{}: {set}", mpi.name);
         let is_openmpi = mpi.name == "openmpi";
         let note = if is_openmpi { "mpi_yield_when_idle is set to 1" } else { "MPICH, which never yields" };
         assert!(
-            told.contains("paceline: MPI ranks that wait give their core away") && told.contains(note),
-            "{told}"
+            message.contains("paceline: MPI ranks that wait give their core away") && message.contains(note),
+            "{message}"
         );
         if is_openmpi {
             assert!(set.contains("OMPI_MCA_mpi_yield_when_idle=1"), "{set}");
-            let (set, told) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "0"]);
+            let (set, message) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "0"]);
             assert!(set.contains("OMPI_MCA_mpi_yield_when_idle=0"), "{set}");
             assert!(
-                told.contains("ranks keep their core while they wait: mpi_yield_when_idle is 0"),
-                "{told}"
+                message.contains("ranks keep their core while they wait: mpi_yield_when_idle is 0"),
+                "{message}"
             );
-            let (_, told) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "1"]);
+            let (_, message) = mpi.environment(&[], &["--mca", "mpi_yield_when_idle", "1"]);
             assert!(
-                told.contains("give their core away; mpi_yield_when_idle is 1, as you have set it"),
-                "{told}"
+                message.contains("give their core away; mpi_yield_when_idle is 1, as you have set it"),
+                "{message}"
             );
         }
-        let (set, told) = mpi.environment(&["--mpi", "off"], &[]);
+        let (set, message) = mpi.environment(&["--mpi", "off"], &[]);
         assert!(!set.contains("LD_PRELOAD") && !set.contains(ROOM_ENV), "{}: {set}", mpi.name);
-        assert!(set.contains("PACELINE_LVT=") != told.contains("nothing is paced"), "{told}: {set}");
-        assert!(!told.contains("MPI ranks") && !set.contains("LD_PRELOAD"), "{told}");
+        assert!(set.contains("PACELINE_LVT=") != message.contains("nothing is paced"), "{message}: {set}");
+        assert!(!message.contains("MPI ranks") && !set.contains("LD_PRELOAD"), "{message}");
     }
 }
 
@@ -264,16 +264,16 @@ fn a_static_program_is_said_to_run_without_the_shim() {
     for mpi in &*INSTALLED {
         let words = mpi.words(LIMIT, "2", &[], program.to_str().expect("UTF-8"));
         let output = clean(&mut pace(&[], &words)).output().expect("it starts");
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{}: {told}", mpi.name);
-        assert!(told.contains("hello is linked statically, so the shim"), "{}: {told}", mpi.name);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}: {message}", mpi.name);
+        assert!(message.contains("hello is linked statically, so the shim"), "{}: {message}", mpi.name);
     }
 }
 
 #[test]
 fn a_bad_choice_is_refused_with_what_is_allowed() {
     let output = pace(&["--mpi", "perhaps"], &["true"]).output().expect("the program starts");
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("perhaps") && told.contains("auto, on, off"), "{told}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("perhaps") && message.contains("auto, on, off"), "{message}");
 }

@@ -10,8 +10,8 @@ use crate::lab::{Running, pace, send, wait_until};
 const POLICIES: [&str; 2] = ["none", "auto"];
 
 fn code(policy: &str, command: &[&str]) -> (i32, String) {
-    let (status, told) = Running::start(pace(&["--policy", policy], command)).ended();
-    (status.code().expect("paceline itself is not killed"), told)
+    let (status, printed) = Running::start(pace(&["--policy", policy], command)).ended();
+    (status.code().expect("paceline itself is not killed"), printed)
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn a_command_that_is_not_there_or_cannot_be_executed_is_told_as_by_shells() {
     fs::write(&plain, "no program").expect("files can be written");
     fs::set_permissions(&plain, fs::Permissions::from_mode(0o600)).expect("it is ours");
     for policy in POLICIES {
-        let (status, told) = code(policy, &["/nowhere/at/all"]);
+        let (status, printed) = code(policy, &["/nowhere/at/all"]);
         assert_eq!(status, 127);
-        assert!(told.contains("error: /nowhere/at/all: there is no such program"), "{told}");
-        let (status, told) = code(policy, &[plain.to_str().expect("UTF-8")]);
+        assert!(printed.contains("error: /nowhere/at/all: there is no such program"), "{printed}");
+        let (status, printed) = code(policy, &[plain.to_str().expect("UTF-8")]);
         assert_eq!(status, 126);
-        assert!(told.contains("plain: cannot be executed"), "{told}");
+        assert!(printed.contains("plain: cannot be executed"), "{printed}");
         assert_eq!(code(policy, &[folder.path().to_str().expect("UTF-8")]).0, 126, "a folder is no program");
     }
 }
@@ -80,15 +80,15 @@ fn one_line_says_which_policy_paces_and_stdout_is_the_commands() {
     command.env("PACELINE_LVT", "/an/outer/page").stdout(Stdio::piped());
     let output = command.output().expect("the program starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out\nnone\n");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(told, "paceline: policy the normal scheduler; nothing is paced\nerr\n");
-    let (_, told) = code("auto", &["true"]);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(printed, "paceline: policy the normal scheduler; nothing is paced\nerr\n");
+    let (_, printed) = code("auto", &["true"]);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
     if !std::path::Path::new("/sys/kernel/sched_ext").exists() {
-        assert!(told.contains("; not sched-ext: this kernel has no sched_ext"), "{told}");
-        let (status, told) = code("sched-ext", &["true"]);
+        assert!(printed.contains("; not sched-ext: this kernel has no sched_ext"), "{printed}");
+        let (status, printed) = code("sched-ext", &["true"]);
         assert_eq!(status, 1);
-        assert!(told.contains("sched-ext: this kernel has no sched_ext"), "{told}");
+        assert!(printed.contains("sched-ext: this kernel has no sched_ext"), "{printed}");
     }
 }
 
@@ -103,9 +103,9 @@ fn bad_options_are_refused_with_what_is_allowed() {
         (&["--min-share", "-1%"], "--min-share"),
     ] {
         let output = pace(options, &["true"]).output().expect("the program starts");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{options:?}: {told}");
-        assert!(told.contains(allowed), "{options:?}: {told}");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {printed}");
+        assert!(printed.contains(allowed), "{options:?}: {printed}");
     }
     let output = pace(&[], &[]).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(2), "there is no command");

@@ -30,18 +30,18 @@ fn without_any_permission_auto_runs_the_command_unpaced_and_says_why() {
     let folder = tempfile::tempdir().expect("there can be folders");
     let command = pace_worker(&["--policy", "auto"], "spin", "1 silent", folder.path());
     let Some(command) = without_rights(&command, false) else { return };
-    let (status, told) = Running::start(command).ended();
-    assert_eq!(status.code(), Some(0), "{told}");
-    let line = told.lines().next().unwrap_or_default();
-    assert!(line.starts_with("paceline: policy the normal scheduler"), "{told}");
+    let (status, printed) = Running::start(command).ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
+    let line = printed.lines().next().unwrap_or_default();
+    assert!(line.starts_with("paceline: policy the normal scheduler"), "{printed}");
     for reason in ["governor (real-time): not permitted", "governor (nice): not permitted", "RLIMIT_NICE"] {
-        assert!(line.contains(reason), "{told}");
+        assert!(line.contains(reason), "{printed}");
     }
     let command = pace_worker(&["--policy", "governor"], "spin", "1 silent", folder.path());
-    let (status, told) =
+    let (status, printed) =
         Running::start(without_rights(&command, false).expect("it was possible before")).ended();
     assert_eq!(status.code(), Some(1), "what was asked for by name is not there");
-    assert!(told.contains("CAP_SYS_NICE"), "{told}");
+    assert!(printed.contains("CAP_SYS_NICE"), "{printed}");
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn where_only_nice_levels_are_permitted_they_are_used() {
     let running = Running::start(command);
     wait_until("threads are in the idle class", || classes(&workers_of(&running)).contains(&IDLE));
     std::fs::write(folder.path().join("stop"), "").expect("files can be written");
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(0), "{told}");
-    assert!(told.contains("policy governor (nice); not governor (real-time): not permitted"), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
+    assert!(printed.contains("policy governor (nice); not governor (real-time): not permitted"), "{printed}");
 }
 
 #[test]
@@ -81,12 +81,13 @@ fn a_limit_that_would_end_paced_threads_rules_real_time_priorities_out() {
         running.is_over() || classes(&descendants(running.pid())).contains(&IDLE)
     });
     std::fs::write(folder.path().join("stop"), "").expect("files can be written");
-    let (status, told) = running.ended();
-    let refused = told.contains("not governor (real-time)") && told.contains("RLIMIT_RTTIME of 20000 us");
-    let unpermitted = told.contains("governor (real-time): not permitted");
-    assert!(refused || unpermitted, "{told}");
+    let (status, printed) = running.ended();
+    let refused =
+        printed.contains("not governor (real-time)") && printed.contains("RLIMIT_RTTIME of 20000 us");
+    let unpermitted = printed.contains("governor (real-time): not permitted");
+    assert!(refused || unpermitted, "{printed}");
     assert!(
-        status.code() == Some(0) || told.contains("the requested policy is not available"),
-        "{status}: {told}"
+        status.code() == Some(0) || printed.contains("the requested policy is not available"),
+        "{status}: {printed}"
     );
 }

@@ -12,8 +12,8 @@ const GOVERNOR: [&str; 2] = ["--policy", "governor"];
 
 fn nobody_starves(habits: &str) {
     let folder = tempfile::tempdir().expect("there can be folders");
-    let (status, told) = Running::start(pace_worker(&GOVERNOR, "spin", habits, folder.path())).ended();
-    assert_eq!(status.code(), Some(0), "{habits}: {told}");
+    let (status, printed) = Running::start(pace_worker(&GOVERNOR, "spin", habits, folder.path())).ended();
+    assert_eq!(status.code(), Some(0), "{habits}: {printed}");
 }
 
 #[test]
@@ -46,16 +46,16 @@ fn two_programs_that_are_paced_at_once_both_run() {
     let start =
         || Running::start(pace_worker(&GOVERNOR, "spin", "3 works works lowest silent", folder.path()));
     for running in [start(), start()] {
-        let (status, told) = running.ended();
-        assert_eq!(status.code(), Some(0), "{told}");
+        let (status, printed) = running.ended();
+        assert_eq!(status.code(), Some(0), "{printed}");
     }
 }
 
 #[test]
 fn ten_thousand_threads_share_a_page_of_1024_slots() {
     let Some((_turn, folder)) = turn_in_folder() else { return };
-    let (status, told) = Running::start(pace_worker(&GOVERNOR, "crowd", "", folder.path())).ended();
-    assert_eq!(status.code(), Some(0), "{told}");
+    let (status, printed) = Running::start(pace_worker(&GOVERNOR, "crowd", "", folder.path())).ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
 }
 
 #[test]

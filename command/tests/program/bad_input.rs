@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::{folder_of, paceline, says, stderr, told};
+use crate::{error_text, folder_of, paceline, says, stderr};
 
 const PHOLD: &str = r#"[model]
 kind = "phold"
@@ -143,7 +143,7 @@ fn mistakes_in_overrides_and_options() {
     refused(PHOLD, &["--set", "lps=4"], &["--set lps=4:", "section.key=value"]);
     let folder = tempfile::tempdir().unwrap();
     for arguments in [&["run", "nowhere.toml"][..], &["run", "."], &["check", "nowhere.toml"]] {
-        says(&told(folder.path(), arguments, 2), &[&format!("{}: cannot be read", arguments[1])]);
+        says(&error_text(folder.path(), arguments, 2), &[&format!("{}: cannot be read", arguments[1])]);
     }
     for arguments in
         [&[][..], &["run"], &["fly"], &["run", "bad.toml", "--fast"], &["run", "bad.toml", "--out"]]
@@ -157,7 +157,7 @@ fn mistakes_in_overrides_and_options() {
         ),
         ("--threads", "there is no option --threads: it is a key of the scenario; say `--set run.threads=2`"),
     ] {
-        says(&told(folder.path(), &["run", "bad.toml", option, "2"], 2), &[words]);
+        says(&error_text(folder.path(), &["run", "bad.toml", option, "2"], 2), &[words]);
     }
 }
 
@@ -197,7 +197,7 @@ fn a_file_for_another_command_names_that_command() {
         (&["replicate", "run.checkpoint", "--replications", "2"], "`paceline resume run.checkpoint`"),
         (&["resume", "run.toml"], "`paceline run run.toml`"),
     ] {
-        let message = told(folder.path(), arguments, 2);
+        let message = error_text(folder.path(), arguments, 2);
         assert!(message.contains(words) && message.contains("allowed: "), "{arguments:?}: {message}");
     }
 }
@@ -209,5 +209,5 @@ fn mistakes_in_files_that_a_scenario_names() {
     let folder = folder_of(&[("bad.toml", text)]);
     fs::write(folder.path().join("net.tntp"), "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> two\n").unwrap();
     fs::write(folder.path().join("trips.tntp"), "<NUMBER OF ZONES> 2\n").unwrap();
-    says(&told(folder.path(), &["run", "bad.toml"], 2), &["net.tntp:2:"]);
+    says(&error_text(folder.path(), &["run", "bad.toml"], 2), &["net.tntp:2:"]);
 }

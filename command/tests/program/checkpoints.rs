@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::resume::{PHOLD, interrupted};
-use crate::{Running, paceline, says, stderr, told};
+use crate::{Running, error_text, paceline, says, stderr};
 
 #[test]
 fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
@@ -54,7 +54,7 @@ fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
     ];
     for (content, words) in cases {
         fs::write(folder.path().join("bad"), content).unwrap();
-        let message = told(folder.path(), &["resume", "bad", "--out", "out"], 2);
+        let message = error_text(folder.path(), &["resume", "bad", "--out", "out"], 2);
         assert!(
             message.starts_with("error: bad: ") && words.iter().all(|word| message.contains(word)),
             "{words:?}: {message}"
@@ -170,19 +170,19 @@ fn a_run_that_is_continued_unchanged_goes_on_with_its_checkpoint() {
     child.wait().unwrap();
     assert!(!folder.path().join("phold.until-300d.checkpoint").exists());
     // A new run of the same scenario starts again there; that of another one says what it replaces.
-    let told = |more: &[&str]| {
+    let printed = |more: &[&str]| {
         let run = ["run", "phold.toml", "--quiet", "--set", "run.checkpoint=1h"];
         let output = paceline(folder.path(), &[&run[..], more].concat());
         assert!(output.status.success());
         stderr(&output)
     };
-    let told = told(&["--set", "run.until=10s"]);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let printed = printed(&["--set", "run.until=10s"]);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
     assert!(
-        told.starts_with(
+        printed.starts_with(
             "warning: phold.checkpoint is a checkpoint of another run, of phold.toml with seed 1 until "
         ),
-        "{told}"
+        "{printed}"
     );
 }
 
@@ -288,9 +288,9 @@ fn processes_whose_input_files_differ_do_not_run_together() {
     let mut first =
         Started::new(folder.path(), "first", &[&["run", "city.toml", "--json"], &options[..]].concat());
     let address = until("it says where to join", || {
-        let told = first.stderr();
-        let line = told.lines().find(|line| line.starts_with("Waiting for 1 more"))?.to_owned();
-        told.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
+        let printed = first.stderr();
+        let line = printed.lines().find(|line| line.starts_with("Waiting for 1 more"))?.to_owned();
+        printed.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
     });
     // Both are sound, of the same length, and of the same number of LPs.
     fs::write(folder.path().join("data/net.tntp"), NET.replace("1 2 3600 1 1", "1 2 3600 2 1")).unwrap();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::{Running, folder_of, paceline, says, stderr, stdout, told};
+use crate::{Running, error_text, folder_of, paceline, says, stderr, stdout};
 
 const PHOLD: &str = "[model]\nkind = \"phold\"\nlps = 32\n\n[run]\nuntil = \"20s\"\n";
 
@@ -34,7 +34,7 @@ fn a_rule_that_both_runs_break_is_told_as_in_a_run() {
     let folder = folder();
     let far = ["--set", "model.lookahead=106000d", "--set", "run.until=213000d"];
     let arguments: Vec<&str> = ["check", "--determinism", "small.toml"].into_iter().chain(far).collect();
-    says(&told(folder.path(), &arguments, 1), &["beyond the end of the clock"]);
+    says(&error_text(folder.path(), &arguments, 1), &["beyond the end of the clock"]);
 }
 
 #[test]

@@ -83,12 +83,13 @@ fn digest(folder: &Path, end: &str) -> Value {
 #[track_caller]
 fn assert_lost(first: &mut Started, others: &[Pid], reason: &str) {
     assert_eq!(first.status(), Some(1));
-    let told = first.stderr();
+    let printed = first.stderr();
     // The warning that a process is silent comes before the error that it is lost.
-    let lines: Vec<_> = told.lines().filter(|line| !line.starts_with("warning: no sign of life")).collect();
-    assert_eq!(lines.len(), 2, "{told}");
-    assert!(lines[0].starts_with("error: process ") && lines[0].ends_with(reason), "{told}");
-    assert!(lines[1].contains("`paceline resume long.checkpoint`"), "{told}");
+    let lines: Vec<_> =
+        printed.lines().filter(|line| !line.starts_with("warning: no sign of life")).collect();
+    assert_eq!(lines.len(), 2, "{printed}");
+    assert!(lines[0].starts_with("error: process ") && lines[0].ends_with(reason), "{printed}");
+    assert!(lines[1].contains("`paceline resume long.checkpoint`"), "{printed}");
     assert!(!others.iter().any(|pid| runs(*pid)), "nothing is left running");
 }
 
@@ -117,8 +118,8 @@ fn a_stopped_process_ends_the_run() {
         assert_lost(&mut first, &others, "of the run is lost: no sign of life for 3s");
         let took = stopped.elapsed();
         assert!(took < Duration::from_secs(5), "{link}: once the limit, and not twice: {took:?}");
-        let told = first.stderr();
-        assert_eq!(told.lines().filter(|line| line.starts_with("warning: ")).count(), 1, "{told}");
+        let printed = first.stderr();
+        assert_eq!(printed.lines().filter(|line| line.starts_with("warning: ")).count(), 1, "{printed}");
     }
 }
 
@@ -147,8 +148,8 @@ fn without_the_first_process_the_others_end() {
         kill_process(first_pid(&first), Signal::KILL).unwrap();
         assert_eq!(first.status(), None);
         until("the others end", || (!others.iter().any(|pid| runs(*pid))).then_some(()));
-        let told = first.stderr();
-        assert_eq!(told, "error: process 0 of the run is lost: it is gone\n", "once, though two see it");
+        let printed = first.stderr();
+        assert_eq!(printed, "error: process 0 of the run is lost: it is gone\n", "once, though two see it");
     }
 }
 
@@ -159,8 +160,8 @@ fn a_run_that_loses_a_process_starts_again() {
     let (mut first, others) = start(folder.path(), &["--restarts", "1", "--set", end]);
     kill_process(others[0], Signal::KILL).unwrap();
     assert_eq!(first.status(), Some(0), "{}", first.stderr());
-    let told = first.stderr();
-    assert!(told.contains("is lost: it is gone") && told.contains("restarts left: 0"), "{told}");
+    let printed = first.stderr();
+    assert!(printed.contains("is lost: it is gone") && printed.contains("restarts left: 0"), "{printed}");
     let summary = first.summary();
     assert!(summary["events_resumed"].as_u64() > Some(0), "{summary}");
     assert_eq!((&summary["digest"], &summary["processes"]), (&digest(folder.path(), end), &3.into()));

@@ -144,7 +144,7 @@ fn where_no_file_can_be_made_one_message_says_so_before_the_run() {
     fs::write(folder.path().join("file"), "").unwrap();
     symlink("nowhere/file", folder.path().join("far")).unwrap();
     symlink("loop", folder.path().join("loop")).unwrap();
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (["--log", "no/log"], "cannot write no/log: there is no folder no"),
         (["--log", "file/log"], "cannot write file/log: "),
         (["--log", "no/"], "cannot write no/: there is no such folder"),
@@ -159,7 +159,7 @@ fn where_no_file_can_be_made_one_message_says_so_before_the_run() {
         let output = run(folder.path(), &arguments);
         let message = stderr(&output);
         assert_eq!((output.status.code(), message.lines().count()), (Some(1), 1), "{arguments:?}: {message}");
-        assert!(message.contains(told) && output.stdout.is_empty(), "{arguments:?}: {message}");
+        assert!(message.contains(printed) && output.stdout.is_empty(), "{arguments:?}: {message}");
     }
     assert_eq!(names(folder.path()), ["far", "file", "grid.toml", "loop", "small.toml"]);
 }
@@ -197,7 +197,7 @@ fn results_of_another_run_are_replaced_with_a_warning_and_those_of_the_same_with
     for setting in ["run.threads=2", "run.protocol=optimistic", "run.federates=3", "run.seed=1"] {
         assert_eq!(warning(&["run", "grid.toml", "--set", setting]), "", "{setting}");
     }
-    for (setting, told) in [
+    for (setting, printed) in [
         ("run.seed=2", "(seed 1, here 2)"),
         ("run.until=5min", "(seed 2, here 1)"),
         ("model.rate=4", "(horizon in seconds 300.0, here 600.0)"),
@@ -206,24 +206,24 @@ fn results_of_another_run_are_replaced_with_a_warning_and_those_of_the_same_with
         assert_eq!(told_now.lines().count(), 1, "{told_now}");
         assert!(
             told_now.starts_with("warning: out holds the results of another run, of grid")
-                && told_now.contains(told),
+                && told_now.contains(printed),
             "{told_now}"
         );
     }
     // The files of the other run do not stay beside the new summary, but those that are nobody's do.
     fs::write(out.join("notes.txt"), "mine").unwrap();
-    let told = warning(&["run", "small.toml"]);
-    assert!(told.contains("parameters") || told.contains("horizon"), "{told}");
+    let printed = warning(&["run", "small.toml"]);
+    assert!(printed.contains("parameters") || printed.contains("horizon"), "{printed}");
     assert_eq!(names(&out), ["notes.txt", "summary.json"]);
     fs::write(out.join("summary.json"), "[1, 2, 3]").unwrap();
-    let told = warning(&["run", "small.toml"]);
-    assert!(told.contains("a summary.json that no run has written"), "{told}");
+    let printed = warning(&["run", "small.toml"]);
+    assert!(printed.contains("a summary.json that no run has written"), "{printed}");
     // Replications too.
     let replicate = ["replicate", "small.toml", "--replications", "2"];
     assert_eq!(warning(&replicate).lines().count(), 1);
     assert_eq!(warning(&replicate), "");
-    let told = warning(&["replicate", "small.toml", "--replications", "3"]);
-    assert!(told.contains("(replications 2, here 3)"), "{told}");
+    let printed = warning(&["replicate", "small.toml", "--replications", "3"]);
+    assert!(printed.contains("(replications 2, here 3)"), "{printed}");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn two_runs_at_once_do_not_write_into_one_place() {
         folder.path().join("out/small.checkpoint").exists().then_some(())
     });
     let into = "--checkpoint";
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (vec!["--out", "out"], "out: another run is writing there"),
         (vec!["--log", "log"], "log: another run is writing there"),
         (vec!["--trace", "trace"], "trace: another run is writing there"),
@@ -250,7 +250,7 @@ fn two_runs_at_once_do_not_write_into_one_place() {
         let output = run(folder.path(), &arguments);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
-        assert!(message.contains(told) && output.stdout.is_empty(), "{arguments:?}: {message}");
+        assert!(message.contains(printed) && output.stdout.is_empty(), "{arguments:?}: {message}");
     }
     // The one that writes it is no obstacle to another one elsewhere.
     assert!(run(folder.path(), &["--out", "other", "--log", "other-log"]).status.success());
@@ -313,10 +313,10 @@ fn a_folder_removed_while_the_run_goes_on_is_made_again() {
     fs::remove_dir_all(folder.path().join("logs")).unwrap();
     wait();
     send(&child, Signal::INT);
-    let mut told = String::new();
+    let mut printed = String::new();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert_eq!(names(&folder.path().join("out/deep")), ["small.checkpoint", "summary.json"], "{told}");
-    assert_eq!(names(&folder.path().join("logs")), ["log"], "{told}");
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert_eq!(names(&folder.path().join("out/deep")), ["small.checkpoint", "summary.json"], "{printed}");
+    assert_eq!(names(&folder.path().join("logs")), ["log"], "{printed}");
     std::io::stdout().flush().unwrap();
 }

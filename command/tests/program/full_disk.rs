@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::{folder_of, paceline, says, stderr, stdout, told};
+use crate::{error_text, folder_of, paceline, says, stderr, stdout};
 use serde_json::Value;
 
 const PHOLD: &str = r#"[model]
@@ -45,7 +45,7 @@ fn results_are_told_before_files_are_written() {
         &["machine", machine, "--set", "domain.horizon=2s"],
     ] {
         for form in [&["--json"][..], &["--quiet"], &[]] {
-            let told = paceline(folder.path(), &[command, form].concat());
+            let with_room = paceline(folder.path(), &[command, form].concat());
             let full = on_a_full_disk(folder.path(), 0, &[command, form, &["--out", "out"]].concat());
             let message = stderr(&full);
             assert_eq!(full.status.code(), Some(1), "{command:?}: {message}");
@@ -59,7 +59,7 @@ fn results_are_told_before_files_are_written() {
                     .nth(1);
                 digest.unwrap_or_else(|| panic!("{text} has a digest")).to_owned()
             };
-            assert_eq!(digest(&full), digest(&told), "{command:?} {form:?}");
+            assert_eq!(digest(&full), digest(&with_room), "{command:?} {form:?}");
             assert!(!folder.path().join("out").exists(), "nothing unfinished is left");
         }
     }
@@ -75,9 +75,9 @@ fn replications_are_told_whose_files_cannot_be_written() {
     );
     let message = stderr(&full);
     assert_eq!(full.status.code(), Some(1), "{message}");
-    let told: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
-    assert_eq!(told["completed"], 2, "{told}");
-    assert!(told["runs"].as_array().unwrap().iter().all(|run| run["digest"].is_string()), "{told}");
+    let with_room: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
+    assert_eq!(with_room["completed"], 2, "{with_room}");
+    assert!(with_room["runs"].as_array().unwrap().iter().all(|run| run["digest"].is_string()), "{with_room}");
     assert!(message.contains("cannot write out/"), "{message}");
 }
 
@@ -135,7 +135,10 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
     says(&message, &["out/small.checkpoint: stands where checkpoints of this run are to go"]);
     assert_eq!(fs::read_to_string(&checkpoint).unwrap(), "my own notes");
     // With nothing to write, the option is a mistake.
-    says(&told(folder.path(), &["run", "small.toml", "--checkpoint", "c"], 2), &["--set run.checkpoint=10s"]);
+    says(
+        &error_text(folder.path(), &["run", "small.toml", "--checkpoint", "c"], 2),
+        &["--set run.checkpoint=10s"],
+    );
 }
 
 #[test]
@@ -147,11 +150,11 @@ fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
         let goes_on = (0..6).any(|longer| {
             let until = format!("run.until={}s", 10_000 << (2 * longer));
             let run = ["run", "small.toml", "--json", "--set", &until];
-            let told: Value = serde_json::from_slice(&paceline(folder.path(), &run).stdout).unwrap();
+            let with_room: Value = serde_json::from_slice(&paceline(folder.path(), &run).stdout).unwrap();
             let full = on_a_full_disk(folder.path(), 0, &[&run[..], &checkpoint, processes].concat());
             let message = stderr(&full);
             let summary: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
-            assert_eq!((&summary["digest"], &summary["checkpoints"]), (&told["digest"], &0.into()));
+            assert_eq!((&summary["digest"], &summary["checkpoints"]), (&with_room["digest"], &0.into()));
             assert_eq!(full.status.code(), Some(0), "{message}");
             assert!(!folder.path().join("small.checkpoint").exists());
             if summary["checkpoints_failed"] == 0 {
@@ -173,14 +176,14 @@ fn a_run_goes_on_where_the_disk_is_full_at_a_checkpoint() {
     assert!(paceline(folder.path(), &short).status.success());
     let before = fs::read(folder.path().join("small.checkpoint")).unwrap();
     let resume = ["resume", "small.checkpoint", "--set", "run.until=20000s"];
-    let told = paceline(folder.path(), &["run", "small.toml", "--json", "--set", "run.until=20000s"]);
-    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let with_room = paceline(folder.path(), &["run", "small.toml", "--json", "--set", "run.until=20000s"]);
+    let with_room: Value = serde_json::from_slice(&with_room.stdout).unwrap();
     let full = on_a_full_disk(folder.path(), 0, &resume);
     let (message, page) = (stderr(&full), stdout(&full));
     assert!(full.status.success() && message.contains("there is none of this run yet"), "{message}");
     assert!(message.contains("small.until-20000s.checkpoint, and small.checkpoint stays"), "{message}");
     assert!(page.contains(" could not be written\n"), "{page}");
-    assert!(page.contains(told["digest"].as_str().unwrap()), "{page}");
+    assert!(page.contains(with_room["digest"].as_str().unwrap()), "{page}");
     assert_eq!(fs::read(folder.path().join("small.checkpoint")).unwrap(), before);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing unfinished is left");
 }
@@ -288,7 +291,7 @@ fn a_limit_on_file_sizes_does_not_end_a_run_that_writes_checkpoints() {
     let folder = folder();
     // Through shared memory, TCP and in one process; longer until a checkpoint is due.
     for processes in [&[][..], &["--processes", "2", "--link", "shared-memory", "--set", "run.threads=1"]] {
-        let told = (0..8).find_map(|power| {
+        let found = (0..8).find_map(|power| {
             let until = format!("run.until={}s", 20 << (2 * power));
             let run = ["run", "small.toml", "--json", "--set", "run.checkpoint=1ms", "--set", &until];
             // Enough for a ring in shared memory, which is a file too, and for no checkpoint of that many
@@ -300,7 +303,7 @@ fn a_limit_on_file_sizes_does_not_end_a_run_that_writes_checkpoints() {
             let summary: Value = serde_json::from_slice(&full.stdout).expect("exactly one JSON object");
             (summary["checkpoints_failed"].as_u64() > Some(0)).then_some(message)
         });
-        let message = told.expect("a checkpoint is due in a long run");
+        let message = found.expect("a checkpoint is due in a long run");
         assert!(
             message.starts_with("warning: cannot write the checkpoint small.checkpoint: File too large"),
             "{message}"

@@ -35,12 +35,12 @@ fn what_to_build_is_said_where_the_lab_is_missing() {
     {
         let output = Command::new(&program).args(arguments).env("PATH", folder.path()).output().unwrap();
         let said = format!("error: `paceline {command}` is a command of the program paceline-lab, ");
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.starts_with(&said), "{told}");
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(printed.starts_with(&said), "{printed}");
         assert!(
-            told.ends_with(": cargo build --release -p paceline-lab\n") && told.lines().count() == 1,
-            "{told}"
+            printed.ends_with(": cargo build --release -p paceline-lab\n") && printed.lines().count() == 1,
+            "{printed}"
         );
     }
 }

@@ -54,7 +54,7 @@ fn a_log_is_the_same_however_the_run_is_divided_and_holds_all_events() {
 #[test]
 fn what_cannot_be_logged_is_told_before_the_run() {
     let folder = folder();
-    for (arguments, status, told) in [
+    for (arguments, status, printed) in [
         (&["--log", "no/log"][..], 1, "cannot write no/log"),
         (&["--log", "."], 1, "cannot write ."),
         (&["--log", "log", "--log-lps", "9-3"], 2, "such as 3,7-9"),
@@ -64,7 +64,7 @@ fn what_cannot_be_logged_is_told_before_the_run() {
     ] {
         let output = run(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(printed), "{arguments:?}: {}", stderr(&output));
         assert!(output.stdout.is_empty());
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished is left");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use paceline_lvt::{ENV, Page, Publisher};
 use serde_json::Value;
 
-use crate::{paceline, says, stderr, stdout, told};
+use crate::{error_text, paceline, says, stderr, stdout};
 
 /// Runs `paceline` in `folder` with this page in its environment.
 fn with_page(folder: &Path, page: &str, arguments: &[&str]) -> Output {
@@ -47,7 +47,7 @@ fn mistakes_are_told_in_one_line_with_status_2() {
     let page = folder.path().join("good");
     Page::create(&page, 1).unwrap();
     let page = page.to_str().unwrap();
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (vec!["--json", "--page", "nowhere"], "No such file"),
         (vec!["--json", "--page", path.to_str().unwrap()], "mode 644 gives other users access"),
         (vec!["--page", page], "standard output is no terminal"),
@@ -57,7 +57,7 @@ fn mistakes_are_told_in_one_line_with_status_2() {
         let output = with_page(folder.path(), "", &all);
         assert_eq!(output.status.code(), Some(2), "{all:?}");
         let said = stderr(&output);
-        assert!(said.contains(told) && said.lines().count() == 1, "{all:?}: {said}");
+        assert!(said.contains(printed) && said.lines().count() == 1, "{all:?}: {said}");
     }
     let output = paceline(folder.path(), &["lvt", "watch", "--interval", "soon"]);
     assert_eq!(output.status.code(), Some(2));
@@ -90,7 +90,7 @@ fn a_page_is_made_used_and_found() {
     let path = stdout(&path);
     let page = Page::open(&path).expect("it can be used");
     assert_eq!((page.capacity(), Path::new(&path)), (5, folder.path().join("it's.lvt").as_path()));
-    says(&told(folder.path(), &["lvt", "new", "it's.lvt"], 2), &["File exists", "allowed: a new file"]);
+    says(&error_text(folder.path(), &["lvt", "new", "it's.lvt"], 2), &["File exists", "allowed: a new file"]);
 
     // Other programs of this machine may use pages too.
     let _one = Idle::with(Path::new(&path));
@@ -101,12 +101,12 @@ fn a_page_is_made_used_and_found() {
     let other = Page::create(folder.path().join("other"), 4).unwrap();
     let _two = Idle::with(other.path());
     let several = with_page(folder.path(), "", &watch);
-    let told = stderr(&several);
-    assert_eq!(several.status.code(), Some(2), "{told}");
-    assert!(told.contains("choose one by --page:"), "{told}");
+    let printed = stderr(&several);
+    assert_eq!(several.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("choose one by --page:"), "{printed}");
     for page in [&path, other.path().to_str().unwrap()] {
-        let line = told.lines().find(|line| line.trim_start().starts_with(page)).unwrap_or_default();
-        assert!(line.contains("(sleep "), "{told}");
+        let line = printed.lines().find(|line| line.trim_start().starts_with(page)).unwrap_or_default();
+        assert!(line.contains("(sleep "), "{printed}");
     }
 }
 

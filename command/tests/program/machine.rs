@@ -8,7 +8,7 @@ use paceline_report::perfetto::packet::{EventType, Trace};
 use prost::Message;
 use serde_json::Value;
 
-use crate::{folder_of, paceline, says, stderr, stdout, told};
+use crate::{error_text, folder_of, paceline, says, stderr, stdout};
 
 const MACHINE: &str = r#"# Four federates and a load on two PCPUs
 [machine]
@@ -52,29 +52,29 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 #[test]
 fn a_machine_tells_of_its_domains_hosts_and_workloads() {
     let folder = folder(MACHINE);
-    let told = json(folder.path(), &["machine", "small.toml", "--json", "--out", "out"]);
-    assert_eq!((&told["policy"], &told["ended_by"]), (&"credit".into(), &"done".into()));
-    let names: Vec<_> = told["domains"].as_array().unwrap().iter().map(|domain| &domain["name"]).collect();
+    let summary = json(folder.path(), &["machine", "small.toml", "--json", "--out", "out"]);
+    assert_eq!((&summary["policy"], &summary["ended_by"]), (&"credit".into(), &"done".into()));
+    let names: Vec<_> = summary["domains"].as_array().unwrap().iter().map(|domain| &domain["name"]).collect();
     assert_eq!(names, ["fed-0", "fed-1", "fed-2", "fed-3", "load"]);
     assert_eq!(
-        (&told["parameters"]["domain"][1]["busy"], &told["horizon_s"]),
+        (&summary["parameters"]["domain"][1]["busy"], &summary["horizon_s"]),
         (&"3ms".into(), &100.0.into())
     );
-    assert!(told["version"].is_string() && told["host"].is_object(), "{told}");
-    assert!(told["domains"][4]["run_time_s"].is_null(), "the load never ends");
-    let run = told["workloads"][0]["run_time_s"].as_f64().unwrap();
-    let longest = (0..4).map(|domain| told["domains"][domain]["run_time_s"].as_f64().unwrap());
+    assert!(summary["version"].is_string() && summary["host"].is_object(), "{summary}");
+    assert!(summary["domains"][4]["run_time_s"].is_null(), "the load never ends");
+    let run = summary["workloads"][0]["run_time_s"].as_f64().unwrap();
+    let longest = (0..4).map(|domain| summary["domains"][domain]["run_time_s"].as_f64().unwrap());
     assert_eq!(Some(run), longest.max_by(f64::total_cmp), "a workload is done with its last domain");
-    let host = &told["hosts"][0];
+    let host = &summary["hosts"][0];
     assert!(
         host["switches"].as_u64() <= host["decisions"].as_u64() && host["dom0_share"].as_f64() > Some(0.0)
     );
     let file: Value =
         serde_json::from_slice(&fs::read(folder.path().join("out/summary.json")).unwrap()).unwrap();
-    assert_eq!(file["schedule_digest"], told["schedule_digest"]);
+    assert_eq!(file["schedule_digest"], summary["schedule_digest"]);
     assert!(file["wall_seconds"].is_null(), "results do not depend on how fast they came");
     let page = stdout(&paceline(folder.path(), &["machine", "small.toml"]));
-    let digest = told["workloads"][0]["digest"].as_str().unwrap();
+    let digest = summary["workloads"][0]["digest"].as_str().unwrap();
     says(&page, &["fed-3", "load", "DOM0, %", "fed (federate)", digest, "unfairness", "wall time"]);
     let line = stdout(&paceline(folder.path(), &["machine", "small.toml", "--quiet"]));
     assert!(line.lines().count() == 1 && line.contains("credit"), "{line}");
@@ -93,16 +93,16 @@ fn guests_compute_what_the_engine_computes_under_every_policy() {
     for protocol in ["conservative", "optimistic"] {
         let protocol = format!("domain.fed.protocol={protocol}");
         let compare = ["compare", "--policies", &list, "small.toml", "--json", "--set", &protocol];
-        let told = json(folder.path(), &compare);
-        let said = told["policies"].as_array().unwrap();
+        let summary = json(folder.path(), &compare);
+        let said = summary["policies"].as_array().unwrap();
         assert_eq!(said.iter().map(|policy| &policy["policy"]).collect::<Vec<_>>(), policies);
         for policy in said {
             assert_eq!(policy["workloads"][0]["digest"], engine, "{protocol}: {policy}");
         }
-        assert_eq!(told["digests_equal"], true);
+        assert_eq!(summary["digests_equal"], true);
         let schedules: Vec<_> = said.iter().map(|policy| policy["schedule_digest"].as_str()).collect();
         assert!(schedules.windows(2).any(|pair| pair[0] != pair[1]), "policies differ: {schedules:?}");
-        assert_eq!(json(folder.path(), &compare)["policies"], told["policies"], "the same again");
+        assert_eq!(json(folder.path(), &compare)["policies"], summary["policies"], "the same again");
     }
     let alone = json(folder.path(), &["machine", "small.toml", "--json", "--set", "policy.kind=psx"]);
     let compared = json(folder.path(), &["compare", "--policies=credit,psx", "small.toml", "--json"]);
@@ -264,10 +264,10 @@ fn what_a_policy_does_not_admit_is_refused_before_anything_runs() {
     let wide = ["--set", "policy.kind=gang", "--set", "domain.load.vcpus=3"];
     refused("", "", &wide, &["--set domain.load.vcpus=3", "3 VCPUs", "2 PCPUs", "at most 2"]);
     says(
-        &told(folder(MACHINE).path(), &["compare", "--policies=credit,pxs", "small.toml"], 2),
+        &error_text(folder(MACHINE).path(), &["compare", "--policies=credit,pxs", "small.toml"], 2),
         &["no policy \"pxs\"; did you mean \"psx\""],
     );
-    says(&told(folder(MACHINE).path(), &["run", "small.toml"], 2), &["`paceline machine` runs"]);
+    says(&error_text(folder(MACHINE).path(), &["run", "small.toml"], 2), &["`paceline machine` runs"]);
 }
 
 #[test]

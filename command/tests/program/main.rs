@@ -63,7 +63,7 @@ pub(crate) fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// The one line that `paceline` prints to stderr when it ends with this status.
 #[track_caller]
-pub fn told(folder: &Path, arguments: &[&str], status: i32) -> String {
+pub fn error_text(folder: &Path, arguments: &[&str], status: i32) -> String {
     let output = paceline(folder, arguments);
     let message = stderr(&output);
     assert_eq!(

@@ -34,10 +34,10 @@ fn run(folder: &Path, settings: &[&str]) -> Value {
         .chain(settings)
         .collect();
     let output = paceline(folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    let told = stderr(&output);
+    let printed = stderr(&output);
     // A check of rollbacks takes long, and says so.
-    let is_as_it_should = told.lines().all(|line| line.starts_with("warning: check_rollback"));
-    assert!(output.status.success() && is_as_it_should, "{arguments:?}: {told}");
+    let is_as_it_should = printed.lines().all(|line| line.starts_with("warning: check_rollback"));
+    assert!(output.status.success() && is_as_it_should, "{arguments:?}: {printed}");
     serde_json::from_slice(&output.stdout).expect("exactly one JSON object")
 }
 

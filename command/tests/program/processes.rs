@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{folder_of, paceline, says, stderr, stdout, told};
+use crate::{error_text, folder_of, paceline, says, stderr, stdout};
 
 const CHORD: &str = r#"# A small ring
 [model]
@@ -129,7 +129,7 @@ fn people_are_told_and_files_written() {
 #[test]
 fn mistakes_are_told_with_their_place() {
     let folder = folder();
-    let told = |settings: &[&str]| {
+    let printed = |settings: &[&str]| {
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
         let arguments: Vec<&str> = ["run", "ring.toml"].into_iter().chain(sets).collect();
         let output = paceline(folder.path(), &arguments);
@@ -153,7 +153,7 @@ fn mistakes_are_told_with_their_place() {
         (&["network.model=cm02", "network.platform=ring.toml"], &["ring.toml"]),
         (&["network.model=wifi"], &["constant", "lv08"]),
     ] {
-        let message = told(settings);
+        let message = printed(settings);
         assert!(message.starts_with("error: ") && message.lines().count() == 1, "{settings:?}: {message}");
         assert!(parts.iter().all(|part| message.contains(part)), "{settings:?}: {message}");
     }
@@ -185,7 +185,7 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
     let deadlock = paceline(folder.path(), &["run", "ring.toml"]);
     assert_eq!(deadlock.status.code(), Some(1));
     says(
-        &stderr(&deadlock),
+        &error_text(folder.path(), &["run", "ring.toml"], 1),
         &["process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"],
     );
     fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();
@@ -216,9 +216,12 @@ fn ends_of_ranks_and_what_stops_them_are_told() {
     // A mistake is reported once, with what is allowed.
     fs::write(folder.path().join("p1"), "1 init\n1 bcast 5 0 60\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
-    let told = stderr(&output);
-    assert!(told.contains("p1:2: data type 60; allowed: a data type of SimGrid from 0 to 59"), "{told}");
-    assert_eq!((output.status.code(), told.matches("allowed:").count()), (Some(2), 1), "{told}");
+    let printed = stderr(&output);
+    assert!(
+        printed.contains("p1:2: data type 60; allowed: a data type of SimGrid from 0 to 59"),
+        "{printed}"
+    );
+    assert_eq!((output.status.code(), printed.matches("allowed:").count()), (Some(2), 1), "{printed}");
     // What fails ends the run, and is named rather than the ranks that wait for it.
     fs::write(folder.path().join("p0"), "0 isend 1 5 1e8\n0 wait 0 1 5\n0 barrier\n").unwrap();
     fs::write(folder.path().join("p1"), "1 recv 0 5 1e8\n1 compute 1e9\n1 barrier\n").unwrap();
@@ -229,8 +232,8 @@ fn ends_of_ranks_and_what_stops_them_are_told() {
     .unwrap();
     fs::write(folder.path().join("off"), "0.5 0\n").unwrap();
     let output = paceline(folder.path(), &["run", "ring.toml"]);
-    let told = stderr(&output);
-    says(&told, &["rank 0 cannot continue at 0.5s: `wait 0 1 5`: a link on the way is off"]);
+    let printed = stderr(&output);
+    says(&printed, &["rank 0 cannot continue at 0.5s: `wait 0 1 5`: a link on the way is off"]);
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -280,7 +283,7 @@ fn a_deployment_places_masters_and_workers_and_its_mistakes_are_told() {
     ] {
         assert!(MASTER.contains(from), "{from}");
         fs::write(folder.path().join("d.xml"), MASTER.replace(from, to)).unwrap();
-        let message = told(folder.path(), &["run", "ring.toml"], 2);
+        let message = error_text(folder.path(), &["run", "ring.toml"], 2);
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
     for (settings, part) in

@@ -106,9 +106,9 @@ fn what_they_say_together_is_the_mean_of_the_runs_and_its_interval() {
         .collect();
     let mean = per_lp.iter().sum::<f64>() / 4.0;
     let deviation = (per_lp.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 3.0).sqrt();
-    let told = |key: &str| found["quantities"]["events_per_lp"][key].as_f64().unwrap();
+    let quantity = |key: &str| found["quantities"]["events_per_lp"][key].as_f64().unwrap();
     let near = |key: &str, expected: f64| {
-        assert!((told(key) - expected).abs() < 1e-3, "{key}: {} instead of {expected}", told(key));
+        assert!((quantity(key) - expected).abs() < 1e-3, "{key}: {} instead of {expected}", quantity(key));
     };
     near("mean", mean);
     near("standard_deviation", deviation);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Rng;
 
-use crate::{PROTOCOLS, Running, folder_of, paceline, says, stderr, stdout, told};
+use crate::{PROTOCOLS, Running, error_text, folder_of, paceline, says, stderr, stdout};
 
 const TRAFFIC: &str = r#"# A small grid, full of vehicles
 [model]
@@ -140,7 +140,11 @@ fn what_would_change_the_result_is_refused() {
         assert!(message.contains(&format!("--set {setting}:")) && message.contains("allowed:"), "{message}");
     }
     says(
-        &told(folder.path(), &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"], 2),
+        &error_text(
+            folder.path(),
+            &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"],
+            2,
+        ),
         &["not before the horizon"],
     );
     assert!(!folder.path().join("out").exists(), "nothing is written");
@@ -159,7 +163,7 @@ fn files_that_are_no_checkpoint_are_refused() {
     ];
     for (content, words) in cases {
         fs::write(folder.path().join("bad"), content).unwrap();
-        let message = told(folder.path(), &["resume", "bad", "--out", "out"], 2);
+        let message = error_text(folder.path(), &["resume", "bad", "--out", "out"], 2);
         assert!(message.contains("bad: ") && message.contains(words), "{message}");
     }
     let output = paceline(folder.path(), &["resume", "nowhere", "--out", "out"]);

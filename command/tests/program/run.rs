@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[cfg(unix)]
 use crate::send;
-use crate::{PROTOCOLS, Running, folder_of, paceline, says, stderr, stdout, told};
+use crate::{PROTOCOLS, Running, error_text, folder_of, paceline, says, stderr, stdout};
 #[cfg(unix)]
 use rustix::process::Signal;
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn results_say_what_they_come_from() {
     let ring =
         "[model]\nkind = \"chord\"\npeers = 20\n[network]\nlatency = \"250ms\"\n[run]\nuntil = \"5s\"\n";
     fs::write(folder.path().join("ring.toml"), ring).unwrap();
-    let told = |arguments: &[&str]| {
+    let results_of = |arguments: &[&str]| {
         let output = paceline(folder.path(), &[arguments, &["--json", "--out", "out"]].concat());
         assert!(output.status.success(), "{}", stderr(&output));
         let file = fs::read(folder.path().join("out/summary.json")).unwrap();
@@ -75,10 +75,10 @@ fn results_say_what_they_come_from() {
     };
     let phold = serde_json::json!({ "kind": "phold", "lps": 16, "messages_per_lp": 1.5 });
     let run = ["run", "small.toml", "--set", "model.lps=16", "--set", "run.until=7s"];
-    assert_eq!(told(&run), (7.0.into(), serde_json::json!({ "model": phold })));
+    assert_eq!(results_of(&run), (7.0.into(), serde_json::json!({ "model": phold })));
     let chord = serde_json::json!({ "kind": "chord", "peers": 20 });
     let chord = serde_json::json!({ "model": chord, "network": { "latency": "250ms" } });
-    assert_eq!(told(&["run", "ring.toml"]), (5.0.into(), chord));
+    assert_eq!(results_of(&["run", "ring.toml"]), (5.0.into(), chord));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_failure_while_running_is_status_1_and_leaves_no_files() {
     assert!(message.contains("LP ") && message.contains("beyond the end of the clock"), "{message}");
     assert!(!folder.path().join("out").exists());
     says(
-        &told(folder.path(), &["run", "small.toml", "--out", "small.toml"], 1),
+        &error_text(folder.path(), &["run", "small.toml", "--out", "small.toml"], 1),
         &["cannot write small.toml"],
     );
     assert_eq!(fs::read_to_string(folder.path().join("small.toml")).unwrap(), PHOLD);

@@ -43,12 +43,12 @@ fn help_comes_before_anything_is_built() {
     for script in ["demo", "test", "pacing", "performance", "kernel-lab", "mpi-programs"] {
         for option in ["--help", "-h"] {
             let output = bash(folder.path(), &[&format!("scripts/{script}"), option]);
-            let (told, said) = (stdout(&output), stderr(&output));
-            assert_eq!(output.status.code(), Some(0), "{script} {option}: {told}{said}");
-            assert!(told.contains(&format!("scripts/{script} ")), "{script}: {told}");
+            let (printed, said) = (stdout(&output), stderr(&output));
+            assert_eq!(output.status.code(), Some(0), "{script} {option}: {printed}{said}");
+            assert!(printed.contains(&format!("scripts/{script} ")), "{script}: {printed}");
             assert!(
-                said.is_empty() && !told.contains("it runs") && !told.contains("set -euo"),
-                "{told}{said}"
+                said.is_empty() && !printed.contains("it runs") && !printed.contains("set -euo"),
+                "{printed}{said}"
             );
         }
     }

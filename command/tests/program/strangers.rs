@@ -42,9 +42,9 @@ fn start(folder: &Path, within: &str) -> (Started, String) {
     let mut first = Started::of(folder, "first", Command::new("sh").args(["-c", &line]));
     let address = until("it says where to join", || {
         assert!(first.child.try_wait().unwrap().is_none(), "it waits: {}", first.stderr());
-        let told = first.stderr();
-        let line = told.lines().find(|line| line.starts_with("Waiting for 2 more"))?.to_owned();
-        told.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
+        let printed = first.stderr();
+        let line = printed.lines().find(|line| line.starts_with("Waiting for 2 more"))?.to_owned();
+        printed.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
     });
     (first, address)
 }
@@ -100,9 +100,9 @@ fn if_only_strangers_come_one_line_says_what_they_were() {
         );
     }
     assert_eq!(first.status(), Some(1));
-    let told = first.stderr();
-    let last = told.lines().last().unwrap();
-    assert_eq!(told.lines().count(), 2, "the line on whom it waits for, and one: {told}");
+    let printed = first.stderr();
+    let last = printed.lines().last().unwrap();
+    assert_eq!(printed.lines().count(), 2, "the line on whom it waits for, and one: {printed}");
     for part in [
         "error: 1 of 3 processes are there after 2s",
         "connections from 127.0.0.1: the other side is no paceline process",
@@ -110,9 +110,9 @@ fn if_only_strangers_come_one_line_says_what_they_were() {
         // of connections.
         "the other side is version 9.9.9, this is ",
     ] {
-        assert!(last.contains(part), "{part}: {told}");
+        assert!(last.contains(part), "{part}: {printed}");
     }
-    assert!(last.len() < 1_000, "however many they were: {told}");
+    assert!(last.len() < 1_000, "however many they were: {printed}");
 }
 
 /// The other way round: a process that joins finds something else at the port, and ends in time with one
@@ -140,10 +140,10 @@ fn who_joins_a_stranger_is_told_what_it_is() {
             let _ = socket.write_all(answer);
         });
         let output = paceline(folder.path(), &["join", &address, "--secret", "secret", "--within", "5s"]);
-        let told = crate::stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{told}");
-        assert_eq!(told.lines().count(), 1, "{told}");
-        assert!(told.starts_with(&format!("error: {address}: {reason}")), "{reason}: {told}");
+        let printed = crate::stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert_eq!(printed.lines().count(), 1, "{printed}");
+        assert!(printed.starts_with(&format!("error: {address}: {reason}")), "{reason}: {printed}");
         answering.join().unwrap();
     }
     // One that takes the connection and says nothing.
@@ -153,8 +153,8 @@ fn who_joins_a_stranger_is_told_what_it_is() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(["join", &address, "--secret", "secret", "--within", "500ms"]).stdin(Stdio::null());
     let output = command.current_dir(folder.path()).output().unwrap();
-    let told = crate::stderr(&output);
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("did not finish the handshake in time"), "{told}");
+    let printed = crate::stderr(&output);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
+    assert!(printed.contains("did not finish the handshake in time"), "{printed}");
     assert!(start.elapsed() >= Duration::from_millis(500));
 }

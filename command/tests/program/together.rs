@@ -204,17 +204,20 @@ fn processes_that_are_started_by_hand_take_part() {
     let mut first = Started::new(folder.path(), "first", &arguments);
     let address = until("it says where to join", || {
         assert!(first.child.try_wait().unwrap().is_none(), "it waits: {}", first.stderr());
-        let told = first.stderr();
-        let line = told.lines().find(|line| line.starts_with("Waiting for 2 more"))?.to_owned();
-        told.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
+        let printed = first.stderr();
+        let line = printed.lines().find(|line| line.starts_with("Waiting for 2 more"))?.to_owned();
+        printed.ends_with('\n').then(|| line.rsplit(' ').next().unwrap().to_owned())
     });
     let join = |name: &str, secret: &str| {
         Started::new(folder.path(), name, &["join", &address, "--secret", secret, "--threads", "1"])
     };
     let mut stranger = join("stranger", "other");
     assert_eq!(stranger.status(), Some(1));
-    let told = stranger.stderr();
-    assert!(told.lines().count() == 1 && told.starts_with("error: ") && told.contains("secret"), "{told}");
+    let printed = stranger.stderr();
+    assert!(
+        printed.lines().count() == 1 && printed.starts_with("error: ") && printed.contains("secret"),
+        "{printed}"
+    );
     let mut others = [join("second", "secret"), join("third", "secret")];
     assert_eq!(first.status(), Some(0), "{}", first.stderr());
     for other in &mut others {
@@ -228,12 +231,12 @@ fn processes_that_are_started_by_hand_take_part() {
 #[track_caller]
 fn assert_told(folder: &Path, arguments: &[&str], status: i32, parts: &[&str]) {
     let output = paceline(folder, arguments);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {told}");
-    let last = told.lines().last().unwrap_or_default();
-    assert!(last.starts_with("error: "), "{arguments:?}: {told}");
-    let lines = told.lines().filter(|line| !line.starts_with("Waiting for")).count();
-    assert!(lines == 1 && parts.iter().all(|part| last.contains(part)), "{arguments:?}: {told}");
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {printed}");
+    let last = printed.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: "), "{arguments:?}: {printed}");
+    let lines = printed.lines().filter(|line| !line.starts_with("Waiting for")).count();
+    assert!(lines == 1 && parts.iter().all(|part| last.contains(part)), "{arguments:?}: {printed}");
 }
 
 #[test]

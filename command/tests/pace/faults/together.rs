@@ -146,10 +146,10 @@ fn a_pacer_ends_whose_guards_are_killed_or_stopped() {
         guards.iter().for_each(|pid| send(*pid, signal));
         check_freed(&format!("{signal} of {which}"), &workers);
         fs::write(folder.path().join("stop"), "").expect("files can be written");
-        let (status, told) = running.ended();
+        let (status, printed) = running.ended();
         guards.iter().for_each(|pid| send(*pid, "KILL"));
-        assert_eq!(status.code(), Some(0), "{which} {signal}: {told}");
-        assert!(told.contains("pacing has ended"), "{which} {signal}: {told}");
+        assert_eq!(status.code(), Some(0), "{which} {signal}: {printed}");
+        assert!(printed.contains("pacing has ended"), "{which} {signal}: {printed}");
     }
 }
 
@@ -188,8 +188,8 @@ fn no_guard_is_left_when_a_program_ends() {
     wait_until_paced(&running);
     let (first, second) = (guard_of(running.pid()), second_guard_of(running.pid()));
     fs::write(folder.path().join("stop"), "").expect("files can be written");
-    let (status, told) = running.ended();
-    assert_eq!(status.code(), Some(0), "{told}");
+    let (status, printed) = running.ended();
+    assert_eq!(status.code(), Some(0), "{printed}");
     wait_until("the guards have ended", || !is_there(first) && !is_there(second));
     let left = all_processes().expect("there is /proc").flatten().filter(|process| {
         let parts = process.cmdline().unwrap_or_default();

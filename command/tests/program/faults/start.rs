@@ -60,11 +60,11 @@ fn a_first_process_that_is_killed_as_it_starts_leaves_nobody() {
         until("the others end", || of(folder.path()).is_empty().then_some(()));
         // The limit of time would end them too; they do not wait for it.
         assert!(start.elapsed() < WITHIN + MARGIN, "{after_ms} ms: {:?}", start.elapsed());
-        let told = first.stderr();
-        assert!(told.lines().count() <= 1, "{after_ms} ms: {told}");
+        let printed = first.stderr();
+        assert!(printed.lines().count() <= 1, "{after_ms} ms: {printed}");
         assert!(
-            told.lines().all(|line| line == "error: process 0 of the run is lost: it is gone"),
-            "{after_ms} ms: {told}"
+            printed.lines().all(|line| line == "error: process 0 of the run is lost: it is gone"),
+            "{after_ms} ms: {printed}"
         );
     }
 }
@@ -79,10 +79,10 @@ fn a_first_process_that_is_stopped_as_it_starts_holds_up_nobody() {
         let (start, pid) = (Instant::now(), first_pid(&first));
         until("the others end", || of(folder.path()).iter().all(|other| *other == pid).then_some(()));
         assert!(start.elapsed() < WITHIN + MARGIN, "{after_ms} ms: {:?}", start.elapsed());
-        let told = first.stderr();
+        let printed = first.stderr();
         assert!(
-            told.lines().filter(|line| line.starts_with("error: ")).count() <= 1,
-            "{after_ms} ms: {told}"
+            printed.lines().filter(|line| line.starts_with("error: ")).count() <= 1,
+            "{after_ms} ms: {printed}"
         );
         // Being continued, it would run on if it had been stopped before it started others.
         kill_process(pid, Signal::KILL).unwrap();
@@ -126,8 +126,8 @@ fn a_loss_while_a_restart_begins_costs_another_restart() {
         before.extend(now);
     }
     assert_eq!(first.status(), Some(0), "{}", first.stderr());
-    let told = first.stderr();
-    assert!(told.contains("restarts left: 1"), "{told}");
+    let printed = first.stderr();
+    assert!(printed.contains("restarts left: 1"), "{printed}");
     assert_eq!(first.summary()["digest"], digest(folder.path(), end));
 }
 
@@ -139,9 +139,9 @@ fn a_loss_without_restarts_left_says_how_to_resume() {
     let now = until("it starts again", || anew(&first, &others));
     kill_process(now[0], Signal::KILL).unwrap();
     assert_eq!(first.status(), Some(1));
-    let told = first.stderr();
-    assert!(told.lines().last().unwrap().contains("`paceline resume "), "{told}");
-    assert!(told.contains("long.checkpoint"), "{told}");
+    let printed = first.stderr();
+    assert!(printed.lines().last().unwrap().contains("`paceline resume "), "{printed}");
+    assert!(printed.contains("long.checkpoint"), "{printed}");
 }
 
 /// The memory that the processes share cannot be truncated, by whatever name it is reached.
