@@ -69,9 +69,9 @@ fn a_value_of_a_wrong_type_an_empty_list_and_an_unknown_key_are_told_with_their_
             let section = if quick { "quick" } else { "parameters" };
             for (key, raw) in values_of(&experiment, quick) {
                 let line = planned(&experiment, &[&format!("{key}=true")], quick).expect_err(name).one_line();
-                let told =
+                let printed =
                     format!("--set {section}.{key}=true: `{key}` in [{section}] cannot be true; allowed: ");
-                assert!(line.starts_with(&told), "{name}: {line}");
+                assert!(line.starts_with(&printed), "{name}: {line}");
                 let empty = planned(&experiment, &[&format!("{key}=[]")], quick);
                 if matches!(raw, Raw::Array(_))
                     && TRIED.split(' ').any(|tried| tried == key)
@@ -186,9 +186,9 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
     assert_eq!(keys(&plan), expected.collect());
     let finding = judged(plan, whatever(1));
     assert_eq!(finding.checks.len(), 4);
-    let told =
+    let printed =
         "Not compared, because the parameters leave out a point that it takes: error at 60 us: NSX, NSX+.";
-    assert_eq!(left_out(&finding).map(String::as_str), Some(told));
+    assert_eq!(left_out(&finding).map(String::as_str), Some(printed));
 
     let plan = planned(&named("psx-fig12"), &["domains=[16, 32]"], true).expect("it is sound");
     let gears = ["CONS", "OPT"].into_iter().flat_map(|gear| [16, 32].map(|domains| (gear, domains)));
@@ -197,22 +197,22 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
             .map(|scheduler| format!("psx/100x100/loc90/6s/{domains}dom/{gear}/{scheduler}/Poll"))
     });
     assert_eq!(keys(&plan), expected.collect());
-    let told = left_out(&judged(plan, whatever(1))).cloned().expect("no gain at 64 domains");
-    assert!(told.contains("gain of CONS at 64 domains; gain of"), "{told}");
+    let printed = left_out(&judged(plan, whatever(1))).cloned().expect("no gain at 64 domains");
+    assert!(printed.contains("gain of CONS at 64 domains; gain of"), "{printed}");
 }
 
 #[test]
 fn what_is_not_built_in_is_told_in_a_sentence() {
     let experiment = named("nsx-fig10");
-    let told = |changes: &[&str], quick| {
+    let printed = |changes: &[&str], quick| {
         let changes: Vec<String> = changes.iter().map(|text| (*text).to_owned()).collect();
         Given::changed(&experiment, &changes, quick).differences().expect("it is sound")
     };
-    assert_eq!(told(&[], true), "");
-    assert_eq!(told(&["rounds=1000"], true), "");
-    assert_eq!(told(&["parameters.runs=1"], true), "", "the quick form has its own");
+    assert_eq!(printed(&[], true), "");
+    assert_eq!(printed(&["rounds=1000"], true), "");
+    assert_eq!(printed(&["parameters.runs=1"], true), "", "the quick form has its own");
     assert_eq!(
-        told(&["rounds=10", "ticks=[\"60us\"]", "constants.nsx.send=5000"], true),
+        printed(&["rounds=10", "ticks=[\"60us\"]", "constants.nsx.send=5000"], true),
         "With other parameters than the built-in ones: rounds = 10 in place of 1000; ticks = [\"60us\"] in place of \
          [\"30us\", \"60us\", \"80us\", \"100us\", \"1ms\", \"30ms\"]; nsx.send = 5000 in place of 7000 ns."
     );

@@ -41,12 +41,15 @@ fn a_gain_that_a_quantity_mends_is_told_with_the_values_that_do() {
     };
     let finding = found(planned("psx-fig12", &Setup::default()), seconds);
     let sentences: Vec<_> = finding.sweeps.iter().map(paceline_report::Sweep::sentence).collect();
-    let tells = |told: &str| sentences.iter().any(|sentence| sentence.contains(told));
-    assert!(tells("in the tree of a reduction is 1, not 2; here it is 2."), "{sentences:?}");
-    assert!(tells("CPU time of an event is 500 ns, not 1,000 ns; here it is 2,000 ns."), "{sentences:?}");
-    assert!(tells("ahead of GVT is 1 s, not 2 s; here it is 4 s."), "{sentences:?}");
+    let has_sentence = |wanted: &str| sentences.iter().any(|sentence| sentence.contains(wanted));
+    assert!(has_sentence("in the tree of a reduction is 1, not 2; here it is 2."), "{sentences:?}");
+    assert!(
+        has_sentence("CPU time of an event is 500 ns, not 1,000 ns; here it is 2,000 ns."),
+        "{sentences:?}"
+    );
+    assert!(has_sentence("ahead of GVT is 1 s, not 2 s; here it is 4 s."), "{sentences:?}");
     let note = "OPT takes CSX 30.0 s at 1 s, 3.0 s at 2 s, 3.0 s at 4 s ahead of GVT, and PSX 1.0 s at 1 s,";
-    assert!(finding.notes.iter().any(|told| told.contains(note)), "{:?}", finding.notes);
+    assert!(finding.notes.iter().any(|wanted| wanted.contains(note)), "{:?}", finding.notes);
 }
 
 #[test]
@@ -64,8 +67,8 @@ fn the_city_is_swept_until_its_gains_are_those_wanted() {
     let swept: Vec<_> = finding.sweeps.iter().map(|sweep| &sweep.check).collect();
     assert_eq!(swept.len(), 4, "{swept:?}");
     assert!(swept.iter().all(|what| !held.contains(what)), "{swept:?}");
-    let told = "is 1,000,000 ns, not 300,000 ns; here it is 2,000 ns.";
-    assert!(finding.sweeps.iter().all(|sweep| sweep.sentence().ends_with(told)), "{:?}", finding.sweeps);
+    let wanted = "is 1,000,000 ns, not 300,000 ns; here it is 2,000 ns.";
+    assert!(finding.sweeps.iter().all(|sweep| sweep.sentence().ends_with(wanted)), "{:?}", finding.sweeps);
     assert!(
         finding.notes.iter().any(|note| note.contains("holds 3.1 events a federate")),
         "{:?}",

@@ -76,6 +76,6 @@ fn threads_that_sleep_wake_in_the_order_of_their_lvts() {
 fn threads_that_do_nothing_but_switch_are_an_error_that_says_so() {
     let calibration = Calibration::default().scaled("artis.switch", 1_000, 1);
     let found = findings(&["artis-fig1"], 2, calibration);
-    let told = format!("{:?}", found[0].checks);
-    assert!(told.contains("spend the time on switches, with artis.switch at 2500000 ns"), "{told}");
+    let printed = format!("{:?}", found[0].checks);
+    assert!(printed.contains("spend the time on switches, with artis.switch at 2500000 ns"), "{printed}");
 }

@@ -43,8 +43,8 @@ fn a_page_says_its_form_program_and_source() {
     assert!(output.status.success(), "{}", stderr(&output));
     let page = std::fs::read_to_string(folder.path().join("page/report.html")).unwrap();
     let version = format!("Made by paceline {} on 20", env!("CARGO_PKG_VERSION"));
-    for told in ["The quick form", &version, "Source: L. Bononi"] {
-        assert!(page.contains(told), "{told}");
+    for printed in ["The quick form", &version, "Source: L. Bononi"] {
+        assert!(page.contains(printed), "{printed}");
     }
 }
 
@@ -60,11 +60,11 @@ fn parameters_are_printed_and_run_from_a_file_and_the_report_tells_them() {
     let arguments = ["reproduce", "--from", "own.toml", "--quick", "--out", "page", "--set", "tick=80us"];
     let output = lab(folder.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    let told = "With other parameters than the built-in ones: rounds = 200 in place of 1000; runs = 2 in place of 20; \
+    let printed = "With other parameters than the built-in ones: rounds = 200 in place of 1000; runs = 2 in place of 20; \
                 tick = \"80us\" in place of \"100us\".";
-    assert!(stdout(&output).contains(told), "{}", stdout(&output));
+    assert!(stdout(&output).contains(printed), "{}", stdout(&output));
     let page = |name: &str| std::fs::read_to_string(folder.path().join("page").join(name)).unwrap();
-    assert!(page("report.json").contains(&told.replace('"', "\\\"")), "{}", page("report.json"));
+    assert!(page("report.json").contains(&printed.replace('"', "\\\"")), "{}", page("report.json"));
     assert!(page("report.html").contains("With other parameters than the built-in ones: rounds = 200"));
 }
 

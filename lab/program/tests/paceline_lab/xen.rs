@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn told(output: &Output) -> String {
+fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -31,10 +31,10 @@ fn a_mistake_is_told_with_what_is_allowed_before_anything_is_fetched() {
         (&["run"], "required"),
         (&["boot", "--guests", "99"], "99 is not in 0..=16"),
     ];
-    for (arguments, told_part) in mistakes {
+    for (arguments, expected_part) in mistakes {
         let output = xen(arguments).env("XDG_CACHE_HOME", cache.path()).output().expect("it starts");
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(told_part), "{arguments:?}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr_text(&output));
+        assert!(stderr_text(&output).contains(expected_part), "{arguments:?}: {}", stderr_text(&output));
     }
     assert_eq!(fs::read_dir(cache.path()).expect("it is there").count(), 0, "nothing was fetched");
 }
@@ -55,8 +55,12 @@ fn without_packages_it_is_skipped_with_the_reason() {
     let mut command = xen(&["build"]);
     let output =
         command.env("XDG_CACHE_HOME", cache.path()).env("PATH", tools.path()).output().expect("it starts");
-    assert_eq!(output.status.code(), Some(77), "{}", told(&output));
-    assert!(told(&output).lines().any(|line| line.starts_with("skipped: ")), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(77), "{}", stderr_text(&output));
+    assert!(
+        stderr_text(&output).lines().any(|line| line.starts_with("skipped: ")),
+        "{}",
+        stderr_text(&output)
+    );
 }
 
 fn which(program: &str) -> PathBuf {

@@ -59,7 +59,7 @@ fn run_ranks(program: &Path, ranks: u32, options: &str) -> Vec<Output> {
 }
 
 /// The value behind `key=` in the result line.
-fn told(output: &Output, key: &str) -> String {
+fn value_of(output: &Output, key: &str) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(text.lines().count(), 1, "{text}");
     let values = text.trim_end().strip_prefix("paceline: ").unwrap_or_else(|| panic!("{text}")).split(' ');
@@ -73,9 +73,9 @@ fn rounds_are_counted_by_whom_rank_2_has_heard_first() {
     let program = folder.path().join("rounds");
     for (pacing, wait) in [("barrier", "yield"), ("closed", "block"), ("free", "busy")] {
         let said = run_ranks(&program, 3, &format!("--rounds 50 --pacing {pacing} --wait {wait}"));
-        assert!(said.iter().all(|output| told(output, "rounds") == "50"));
+        assert!(said.iter().all(|output| value_of(output, "rounds") == "50"));
         let [errors, overtaken] =
-            ["errors", "overtaken"].map(|key| told(&said[2], key).parse::<u32>().unwrap());
+            ["errors", "overtaken"].map(|key| value_of(&said[2], key).parse::<u32>().unwrap());
         assert!(errors <= 50, "{errors}");
         if pacing == "barrier" {
             assert_eq!(errors, overtaken, "rounds do not overlap");
@@ -91,11 +91,11 @@ fn ep_computes_the_same_on_any_number_of_ranks() {
     let alone = Command::new(&program).args(options.split(' ')).output().unwrap();
     for ranks in [1, 2, 3, 7] {
         for output in run_ranks(&program, ranks, &format!("{options} --wait block")) {
-            assert_eq!(told(&output, "checksum"), told(&alone, "checksum"), "{ranks} ranks");
+            assert_eq!(value_of(&output, "checksum"), value_of(&alone, "checksum"), "{ranks} ranks");
         }
     }
     let more = Command::new(&program).args(["--batches", "38", "--batch", "1000"]).output().unwrap();
-    assert_ne!(told(&more, "checksum"), told(&alone, "checksum"));
+    assert_ne!(value_of(&more, "checksum"), value_of(&alone, "checksum"));
 }
 
 /// Messages of LU, all ranks together, collective ones excepted, on `along` times `across` ranks.
@@ -115,11 +115,11 @@ fn lu_sends_what_the_benchmark_sends_and_computes_the_same_however_it_waits() {
         for wait in ["yield", "block"] {
             let said =
                 run_ranks(&program, ranks, &format!("--side 14 --iterations 3 --point 10 --wait {wait}"));
-            checksums.extend(said.iter().map(|output| told(output, "checksum")));
+            checksums.extend(said.iter().map(|output| value_of(output, "checksum")));
             // A barrier, and the norm: a message for each bit of the number of ranks.
             let collective = u64::from(ranks * ranks.ilog2() * 2);
             let messages: u64 =
-                said.iter().map(|output| told(output, "messages").parse::<u64>().unwrap()).sum();
+                said.iter().map(|output| value_of(output, "messages").parse::<u64>().unwrap()).sum();
             assert_eq!(messages - collective, lu_messages(14, 3, along, across), "{ranks} ranks");
         }
         assert!(checksums.iter().all(|found| *found == checksums[0]), "{checksums:?}");
@@ -131,7 +131,7 @@ fn hogs_do_as_much_as_they_are_told() {
     let Some(folder) = built() else { return };
     let output =
         Command::new(folder.path().join("hog")).args(["--units", "7", "--unit", "100"]).output().unwrap();
-    assert_eq!((told(&output, "units"), told(&output, "unit")), ("7".into(), "100".into()));
+    assert_eq!((value_of(&output, "units"), value_of(&output, "unit")), ("7".into(), "100".into()));
 }
 
 #[test]
@@ -152,8 +152,11 @@ fn wrong_options_are_told_with_what_is_allowed() {
         ("rounds", "--tcp 1.2.3.4:5,there,1.2.3.4:6", "--tcp: needs three"),
     ] {
         let output = Command::new(folder.path().join(program)).args(options.split(' ')).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && told.contains(because), "{program} {options}: {told}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && printed.contains(because),
+            "{program} {options}: {printed}"
+        );
     }
 }
 
@@ -193,7 +196,7 @@ fn reported(mode: &str, kind: &str, guest_type: &str) -> Option<String> {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_hypervisor_of_ours_is_told_what_would_stand_on_the_page() {
-    let Some(told) = reported("ours", "xen", "PV") else { return };
+    let Some(reports) = reported("ours", "xen", "PV") else { return };
     let [lvt_max, done] = [u64::MAX >> 1, u64::MAX];
     let expected = [
         // Opened: an older simulation is over, and a new one begins at 0.
@@ -216,7 +219,7 @@ fn a_hypervisor_of_ours_is_told_what_would_stand_on_the_page() {
         format!("taken {lvt_max} 1"),
         "taken 0 0".into(),
     ];
-    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(reports.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn elsewhere_nothing_is_reported_and_nothing_breaks() {
         // The kernel says that CPUID asks the hypervisor, and this machine's CPUID knows nothing of Xen.
         ("ours", "xen", "PVH", "absent\nbackwards 0\n"),
     ] {
-        let Some(told) = reported(mode, kind, guest_type) else { return };
-        assert_eq!(told, expected, "{mode} {kind} {guest_type}");
+        let Some(reports) = reported(mode, kind, guest_type) else { return };
+        assert_eq!(reports, expected, "{mode} {kind} {guest_type}");
     }
 }

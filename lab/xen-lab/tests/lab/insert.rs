@@ -118,12 +118,14 @@ fn another_tree_is_refused_whole() {
                 let tree = tree(&other);
                 let before = contents(tree.path());
                 let output = insert(tree.path());
-                let told = String::from_utf8_lossy(&output.stderr);
-                assert_eq!(output.status.code(), Some(1), "{told}");
+                let printed = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.code(), Some(1), "{printed}");
                 let line = line.trim_end_matches("and so on");
                 assert!(
-                    told.contains(file) && told.contains(line) && told.contains("Nothing was changed"),
-                    "{told}"
+                    printed.contains(file)
+                        && printed.contains(line)
+                        && printed.contains("Nothing was changed"),
+                    "{printed}"
                 );
                 assert_eq!(contents(tree.path()), before);
             }

@@ -209,15 +209,16 @@ impl Host {
         self.act(format!("wake {id}"), |policy, now_ns, orders| policy.wake(now_ns, VcpuId(id), orders));
     }
 
-    /// Sleeps. The PCPU of who runs is to decide; `told` says whether the plug-in is told and sees to that.
-    fn sleep(&mut self, id: u32, told: bool) {
+    /// Sleeps. The PCPU of who runs is to decide; `is_sleep` says whether the plug-in is told and sees to
+    /// that.
+    fn sleep(&mut self, id: u32, is_sleep: bool) {
         let own = self.vcpus.get_mut(&id).expect("it is there");
         own.awake = false;
         let runs_on = own.runs_on;
-        let line = format!("{} {id}", if told { "sleep" } else { "block" });
+        let line = format!("{} {id}", if is_sleep { "sleep" } else { "block" });
         self.act(line, |policy, now_ns, orders| {
             policy.sleep(now_ns, VcpuId(id), orders);
-            if let Some(pcpu) = runs_on.filter(|_| told) {
+            if let Some(pcpu) = runs_on.filter(|_| is_sleep) {
                 orders.reschedule(PcpuId(pcpu));
             }
         });
