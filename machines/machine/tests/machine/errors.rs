@@ -10,7 +10,7 @@ const BLOCK: Act = Act::Receive(Wait::Block);
 
 /// A machine with one guest that computes, changed by `change`; gives out what is wrong with it.
 #[track_caller]
-fn told(change: impl FnOnce(&mut MachineSpec)) -> String {
+fn error_of(change: impl FnOnce(&mut MachineSpec)) -> String {
     let mut spec = two_hosts(2);
     spec.domains.push(domain("guest", &[&[Act::Compute(MS)]]));
     change(&mut spec);
@@ -19,22 +19,22 @@ fn told(change: impl FnOnce(&mut MachineSpec)) -> String {
 
 #[test]
 fn hosts_that_cannot_be() {
-    assert_eq!(told(|spec| spec.hosts.clear()), "the number of hosts cannot be 0; allowed: at least 1");
-    assert_eq!(told(|spec| spec.hosts[0].pcpus = 0), "PCPUs of host cannot be 0; allowed: at least 1");
+    assert_eq!(error_of(|spec| spec.hosts.clear()), "the number of hosts cannot be 0; allowed: at least 1");
+    assert_eq!(error_of(|spec| spec.hosts[0].pcpus = 0), "PCPUs of host cannot be 0; allowed: at least 1");
     assert_eq!(
-        told(|spec| (spec.hosts[1].pcpus, spec.hosts[1].smt) = (3, true)),
+        error_of(|spec| (spec.hosts[1].pcpus, spec.hosts[1].smt) = (3, true)),
         "PCPUs of other, which are siblings, cannot be 3; allowed: an even number"
     );
     assert_eq!(
-        told(|spec| spec.hosts[0].dom0_vcpus = 0),
+        error_of(|spec| spec.hosts[0].dom0_vcpus = 0),
         "VCPUs of the privileged domain of host cannot be 0; allowed: at least 1"
     );
     assert_eq!(
-        told(|spec| spec.hosts[0].dom0_pins = vec![2]),
+        error_of(|spec| spec.hosts[0].dom0_pins = vec![2]),
         "a pin of the privileged domain of host cannot be 2; allowed: PCPUs 0 to 1 of host"
     );
     assert_eq!(
-        told(|spec| spec.hosts[0].dom0_pins = vec![0, 1]),
+        error_of(|spec| spec.hosts[0].dom0_pins = vec![0, 1]),
         "pins of the privileged domain of host cannot be 2; allowed: at most one for each of 1 VCPUs"
     );
 }
@@ -43,51 +43,51 @@ fn hosts_that_cannot_be() {
 fn links_that_cannot_be() {
     let link = |from, to, bits_per_second| LinkSpec { from, to, latency_ns: 0, bits_per_second };
     assert_eq!(
-        told(|spec| spec.links.push(link(0, 2, 1))),
+        error_of(|spec| spec.links.push(link(0, 2, 1))),
         "an end of a link cannot be host 2; allowed: hosts 0 to 1"
     );
     assert_eq!(
-        told(|spec| spec.links[0] = link(1, 1, 1)),
+        error_of(|spec| spec.links[0] = link(1, 1, 1)),
         "a link cannot be 1 to 1 at 1 bit/s; allowed: between two hosts, at 1 bit/s at least"
     );
     assert_eq!(
-        told(|spec| spec.links[0] = link(0, 1, 0)),
+        error_of(|spec| spec.links[0] = link(0, 1, 0)),
         "a link cannot be 0 to 1 at 0 bit/s; allowed: between two hosts, at 1 bit/s at least"
     );
     assert_eq!(
-        told(|spec| spec.links.push(link(1, 0, 1))),
+        error_of(|spec| spec.links.push(link(1, 0, 1))),
         "a second link between other and host cannot be there; allowed: one at most"
     );
 }
 
 #[test]
 fn costs_that_cannot_be() {
-    assert_eq!(told(|spec| spec.costs.smt_permille = 0), "smt_permille cannot be 0; allowed: 1 to 1000");
+    assert_eq!(error_of(|spec| spec.costs.smt_permille = 0), "smt_permille cannot be 0; allowed: 1 to 1000");
     assert_eq!(
-        told(|spec| spec.costs.smt_permille = 1_001),
+        error_of(|spec| spec.costs.smt_permille = 1_001),
         "smt_permille cannot be 1001; allowed: 1 to 1000"
     );
-    assert_eq!(told(|spec| spec.costs.ring_slots = 0), "ring_slots cannot be 0; allowed: at least 1");
+    assert_eq!(error_of(|spec| spec.costs.ring_slots = 0), "ring_slots cannot be 0; allowed: at least 1");
     assert_eq!(
-        told(|spec| spec.costs.guest_quantum_ns = 0),
+        error_of(|spec| spec.costs.guest_quantum_ns = 0),
         "guest_quantum_ns cannot be 0; allowed: at least 1"
     );
 }
 
 #[test]
 fn domains_that_cannot_be() {
-    assert_eq!(told(|spec| spec.domains[0].host = 2), "the host of guest cannot be 2; allowed: 0 to 1");
-    assert_eq!(told(|spec| spec.domains[0].vcpus = 0), "VCPUs of guest cannot be 0; allowed: at least 1");
+    assert_eq!(error_of(|spec| spec.domains[0].host = 2), "the host of guest cannot be 2; allowed: 0 to 1");
+    assert_eq!(error_of(|spec| spec.domains[0].vcpus = 0), "VCPUs of guest cannot be 0; allowed: at least 1");
     assert_eq!(
-        told(|spec| spec.domains[0].processes.clear()),
+        error_of(|spec| spec.domains[0].processes.clear()),
         "processes of guest cannot be 0; allowed: at least 1"
     );
     assert_eq!(
-        told(|spec| (spec.domains[0].arrives_ns, spec.domains[0].leaves_ns) = (5, Some(5))),
+        error_of(|spec| (spec.domains[0].arrives_ns, spec.domains[0].leaves_ns) = (5, Some(5))),
         "the time at which guest leaves cannot be 5; allowed: after it arrives"
     );
     assert_eq!(
-        told(|spec| (spec.domains[0].vcpus, spec.domains[0].pins) = (3, vec![0, 1, 7])),
+        error_of(|spec| (spec.domains[0].vcpus, spec.domains[0].pins) = (3, vec![0, 1, 7])),
         "a pin of guest cannot be 7; allowed: PCPUs 0 to 1 of host"
     );
 }
@@ -112,17 +112,17 @@ fn what_is_just_allowed_runs() {
 #[test]
 fn what_a_policy_refuses_is_told_with_the_place() {
     assert_eq!(
-        told(|spec| spec.hosts[1].policy.settings.set("slcie", Setting::Nanos(1))),
+        error_of(|spec| spec.hosts[1].policy.settings.set("slcie", Setting::Nanos(1))),
         "other: round-robin has no setting `slcie`; allowed: slice"
     );
-    let unknown = told(|spec| spec.hosts[0].policy.kind = "fifo".into());
+    let unknown = error_of(|spec| spec.hosts[0].policy.kind = "fifo".into());
     assert!(unknown.starts_with("host: there is no policy \"fifo\"; allowed: round-robin"), "{unknown}");
     assert_eq!(
-        told(|spec| spec.hosts[0].dom0_settings.set("weight", Setting::Count(1))),
+        error_of(|spec| spec.hosts[0].dom0_settings.set("weight", Setting::Count(1))),
         "host: domain 0 has no setting `weight`; allowed: none"
     );
     assert_eq!(
-        told(|spec| spec.domains[0].settings.set("weight", Setting::Count(1))),
+        error_of(|spec| spec.domains[0].settings.set("weight", Setting::Count(1))),
         "guest: domain 2 has no setting `weight`; allowed: none"
     );
 }
@@ -130,11 +130,11 @@ fn what_a_policy_refuses_is_told_with_the_place() {
 #[test]
 fn messages_that_lead_nowhere() {
     assert_eq!(
-        told(|spec| spec.domains.push(domain("lost", &[&[Act::Send(2, 0)]]))),
+        error_of(|spec| spec.domains.push(domain("lost", &[&[Act::Send(2, 0)]]))),
         "a process of lost sends to process 2; there are 2"
     );
     assert_eq!(
-        told(|spec| {
+        error_of(|spec| {
             spec.links.clear();
             spec.domains.push(domain("far", &[&[Act::Send(0, 0)]]));
             spec.domains[1].host = 1;
@@ -177,9 +177,9 @@ fn a_deadlock_names_those_who_wait_and_nobody_else() {
         assert!(*at_ns >= MS, "{wait:?} at {at_ns}");
         let [one, two] = ["a message, with 0 taken", "a message, with 1 taken"];
         assert_eq!(*stuck, [waiting("one", 1, one), waiting("two", 0, two)], "{wait:?}");
-        let told = "ns: process 1 of one waits for a message, with 0 taken; process 0 of two waits for a message, with 1 taken";
+        let expected = "ns: process 1 of one waits for a message, with 0 taken; process 0 of two waits for a message, with 1 taken";
         assert!(error.to_string().starts_with("deadlock at "), "{error}");
-        assert!(error.to_string().ends_with(told), "{error}");
+        assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
 

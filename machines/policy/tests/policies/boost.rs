@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 const BOOSTS: [&str; 6] = ["boost-1a", "boost-1b", "boost-1c", "boost-2a", "boost-2bi", "boost-2bii"];
 
-/// The order in which DOM0 (0) and three guests run, with 5 ms each of the 50 ms from 100 ms on. `told` has
-/// the millisecond, the domain and its number of pending messages from then on.
-fn order(kind: &str, told: &[(u64, u32, u32)]) -> Vec<u32> {
+/// The order in which DOM0 (0) and three guests run, with 5 ms each of the 50 ms from 100 ms on. `changes`
+/// has the millisecond, the domain and its number of pending messages from then on.
+fn order(kind: &str, changes: &[(u64, u32, u32)]) -> Vec<u32> {
     let mut lab = Lab::new(kind, Settings::default(), 1);
     let share = Settings::default().with("period", Setting::Nanos(50 * MS));
     let share = share.with("slice", Setting::Nanos(5 * MS)).with("extra", Setting::Flag(false));
@@ -17,7 +17,7 @@ fn order(kind: &str, told: &[(u64, u32, u32)]) -> Vec<u32> {
         let hog = (vec![Act::Compute(1_000 * MS)], None);
         lab.domain(privileged, &[hog], true, share.clone()).expect("it is admitted");
     }
-    for (at_ms, dom, messages) in told {
+    for (at_ms, dom, messages) in changes {
         lab.run(at_ms * MS);
         lab.pending(*dom, *messages);
     }
@@ -30,8 +30,8 @@ fn order(kind: &str, told: &[(u64, u32, u32)]) -> Vec<u32> {
 fn each_boost_puts_its_own_first() {
     // The window of 20 ms: at 100 ms the messages of 85 and 95 are within it, at 105 that of 85 still, at 110
     // only that of 95.
-    let told = [(75, 0, 1), (77, 3, 4), (85, 2, 2), (95, 1, 1)];
-    let orders = BOOSTS.map(|kind| order(kind, &told));
+    let changes = [(75, 0, 1), (77, 3, 4), (85, 2, 2), (95, 1, 1)];
+    let orders = BOOSTS.map(|kind| order(kind, &changes));
     let expected = [
         // 3 has four messages, 2 has two, 1 has one; DOM0 last, without a boost.
         vec![3, 2, 1, 0],
@@ -53,9 +53,9 @@ fn each_boost_puts_its_own_first() {
 fn without_messages_there_is_only_sedf() {
     // Messages that came and were taken do not count; nor does a pending count that is lower than before
     // count as new messages.
-    let told = [(60, 2, 3), (61, 3, 1), (80, 2, 0), (90, 3, 0)];
+    let changes = [(60, 2, 3), (61, 3, 1), (80, 2, 0), (90, 3, 0)];
     for kind in BOOSTS {
-        assert_eq!(order(kind, &told), [0, 1, 2, 3], "{kind}");
+        assert_eq!(order(kind, &changes), [0, 1, 2, 3], "{kind}");
     }
     assert_eq!(order("boost-2a", &[(60, 2, 3), (61, 3, 1), (80, 2, 2)]), [3, 2, 0, 1]);
 }

@@ -113,15 +113,15 @@ proptest! {
     }
 
     #[test]
-    fn slices_of_equal_periods_are_kept(told in prop::collection::vec((0_u64..1_000, 0_u32..5, 0_u32..9), 0..100)) {
-        let mut told = told;
-        told.sort();
+    fn slices_of_equal_periods_are_kept(arrivals in prop::collection::vec((0_u64..1_000, 0_u32..5, 0_u32..9), 0..100)) {
+        let mut arrivals = arrivals;
+        arrivals.sort();
         for kind in ["csde", "csdd", "govindan"] {
             let mut lab = Lab::new(kind, Settings::default(), 1);
             for _ in 0..5 {
                 lab.hog(share(20 * MS, 4 * MS));
             }
-            for (at_ms, dom, messages) in &told {
+            for (at_ms, dom, messages) in &arrivals {
                 lab.run(at_ms * MS);
                 lab.pending(*dom, *messages);
             }

@@ -73,7 +73,7 @@ fn allowed(refused: Result<(), PolicyError>) -> String {
 
 #[test]
 fn the_table_tells_the_settings_that_policies_and_domains_have() {
-    let told = |keys: &[&str]| if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+    let listed = |keys: &[&str]| if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
     let unknown = || Settings::default().with("no_such_setting", Setting::Flag(true));
     for kind in POLICIES {
         let mut wrong = unknown();
@@ -81,10 +81,10 @@ fn the_table_tells_the_settings_that_policies_and_domains_have() {
             wrong.set("reaction", Setting::Word("periodic-boost".into()));
         }
         let refused = build(kind.name, &mut wrong, HOST).map(|_| ());
-        assert_eq!(allowed(refused), told(kind.keys), "{}", kind.name);
+        assert_eq!(allowed(refused), listed(kind.keys), "{}", kind.name);
         let mut policy = build(kind.name, &mut Settings::default(), HOST).expect("it needs no settings");
         let refused = policy.add(0, &lone_domain(), &mut unknown(), &mut Orders::default());
-        assert_eq!(allowed(refused), told(kind.domain_keys), "{}", kind.name);
+        assert_eq!(allowed(refused), listed(kind.domain_keys), "{}", kind.name);
     }
 }
 

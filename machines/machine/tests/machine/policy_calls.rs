@@ -1,4 +1,4 @@
-//! What policies are told of the machine, seen by what they make of it.
+//! The calls that policies get from the machine, seen by their decisions.
 
 use paceline_machine::MachineSpec;
 use paceline_policy::{Setting, Settings};
