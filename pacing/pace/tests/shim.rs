@@ -197,9 +197,9 @@ fn stand_in(folder: &Path, options: &[&str]) -> Option<PathBuf> {
 
 /// What such a program writes to stderr as this rank of a run whose note said that its ranks yield ("1"), or
 /// do not.
-fn said(program: &Path, library: &Path, rank: &str, told: &str) -> String {
+fn said(program: &Path, library: &Path, rank: &str, yields: &str) -> String {
     let mut command = Command::new(program);
-    command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", told);
+    command.env("LD_PRELOAD", library).env("PMI_RANK", rank).env("PACELINE_MPI_YIELDS", yields);
     let output = command.output().expect("it starts");
     assert_eq!(output.status.code(), Some(14), "its functions were called: {}", text(&output.stderr));
     text(&output.stderr)
@@ -210,8 +210,8 @@ fn another_library_is_left_alone_and_said() {
     let folder = folder("other");
     let Some(library) = library(&folder) else { return };
     let Some(program) = stand_in(&folder, &[]) else { return };
-    let told = "paceline: the MPI library is not supported by the shim (Other MPI 7); the pacer cannot see which ranks wait\n";
-    assert_eq!(said(&program, &library, "0", "1"), told);
+    let expected = "paceline: the MPI library is not supported by the shim (Other MPI 7); the pacer cannot see which ranks wait\n";
+    assert_eq!(said(&program, &library, "0", "1"), expected);
     assert_eq!(said(&program, &library, "1", "1"), "");
 }
 
@@ -229,7 +229,7 @@ fn ranks_that_wait_otherwise_than_was_told_are_said() {
         )
     };
     let gives = "MPI ranks that wait give their core away after all: mpi_yield_when_idle is 1".to_owned();
-    for (options, told, line) in [
+    for (options, yields, line) in [
         (&[open_mpi, setting, "-DVALUE=0"][..], "1", Some(keeps("mpi_yield_when_idle is 0"))),
         (&[open_mpi, older, "-DVALUE=0"], "1", Some(keeps("mpi_yield_when_idle is 0"))),
         (&[open_mpi, setting, "-DVALUE=1"], "1", None),
@@ -241,8 +241,8 @@ fn ranks_that_wait_otherwise_than_was_told_are_said() {
     ] {
         let Some(program) = stand_in(&folder, options) else { return };
         let line = line.map_or(String::new(), |line| format!("paceline: {line}\n"));
-        assert_eq!(said(&program, &library, "0", told), line, "{options:?} {told}");
-        assert_eq!(said(&program, &library, "1", told), "", "{options:?} {told}");
+        assert_eq!(said(&program, &library, "0", yields), line, "{options:?} {yields}");
+        assert_eq!(said(&program, &library, "1", yields), "", "{options:?} {yields}");
     }
 }
 

@@ -60,7 +60,7 @@ fn pages_of_others_and_for_others_are_refused() {
     let (folder, path) = file_with(&page_of(header(3), 256));
     for mode in [0o640, 0o606, 0o622] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        assert!(matches!(Page::open(&path), Err(Error::Mode { mode: told, .. }) if told == mode));
+        assert!(matches!(Page::open(&path), Err(Error::Mode { mode: printed, .. }) if printed == mode));
     }
     assert!(matches!(Page::open(folder.path()), Err(Error::System { .. } | Error::Kind(_))));
     assert!(matches!(Page::open("/dev/null"), Err(Error::Kind(_))));
@@ -94,7 +94,10 @@ fn a_truncated_file_is_an_error_to_its_readers_and_claimers() {
     let page = Page::create(&path, 100).unwrap();
     for bytes in [6_400, 65, 63, 0] {
         OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
-        assert!(matches!(page.slots(), Err(Error::Size { bytes: told, .. }) if told == bytes), "{bytes}");
+        assert!(
+            matches!(page.slots(), Err(Error::Size { bytes: printed, .. }) if printed == bytes),
+            "{bytes}"
+        );
         assert!(matches!(page.reclaim(), Err(Error::Size { .. })), "{bytes}");
         assert!(matches!(Publisher::claim(&page, "late"), Err(Error::Size { .. })), "{bytes}");
     }

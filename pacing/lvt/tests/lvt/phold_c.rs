@@ -118,8 +118,11 @@ fn wrong_options_are_told_and_too_few_slots_are_no_obstacle() {
     ] {
         let output = run(&program, wrong, None);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(told.contains(wrong.split(' ').next().unwrap()) && told.contains("usage: phold"), "{told}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            printed.contains(wrong.split(' ').next().unwrap()) && printed.contains("usage: phold"),
+            "{printed}"
+        );
     }
     let page = Page::create_sealed(1).unwrap();
     let small = "--processes 3 --windows 5 --cost-us 10 --rate 100000 --wait futex";
@@ -151,7 +154,7 @@ fn run_ranks(program: &Path, ranks: u32, options: &str) -> Vec<Output> {
 }
 
 /// The value behind `key=` in the result line of a rank.
-fn told(output: &Output, key: &str) -> String {
+fn value_of(output: &Output, key: &str) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("paceline: program=phold "));
     let values = line.unwrap_or_else(|| panic!("no result in {output:?}")).split(' ');
@@ -175,9 +178,9 @@ fn over_tcp_it_computes_what_it_computes_over_shared_memory() {
         let said = run_ranks(&program, ranks, &small);
         for (rank, output) in said.iter().enumerate() {
             assert!(output.status.success() && output.stderr.is_empty(), "{options}: {output:?}");
-            assert_eq!(told(output, "rank"), rank.to_string());
+            assert_eq!(value_of(output, "rank"), rank.to_string());
             assert_eq!(
-                (told(output, "checksum"), told(output, "events")),
+                (value_of(output, "checksum"), value_of(output, "events")),
                 (checksum.clone(), events.clone())
             );
         }
@@ -201,6 +204,6 @@ fn ranks_end_when_one_of_them_ends_early() {
     let (long, short) = (start("1", "1000000"), start("0", "5"));
     let (long, short) = (long.wait_with_output().unwrap(), short.wait_with_output().unwrap());
     assert!(!long.status.success() || !short.status.success());
-    let told = [long, short].map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).concat();
-    assert!(told.contains("phold: rank "), "who fails says with whom: {told}");
+    let printed = [long, short].map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).concat();
+    assert!(printed.contains("phold: rank "), "who fails says with whom: {printed}");
 }

@@ -189,7 +189,7 @@ fn an_id_that_is_used_again_is_another_owner() {
 #[test]
 fn a_page_has_a_slot_and_not_too_many() {
     for slots in [0, MAX_SLOTS + 1] {
-        assert!(matches!(Page::create_sealed(slots), Err(Error::SlotCount(told)) if told == slots));
+        assert!(matches!(Page::create_sealed(slots), Err(Error::SlotCount(printed)) if printed == slots));
     }
     assert_eq!(Page::create_sealed(MAX_SLOTS).unwrap().capacity(), MAX_SLOTS);
 }

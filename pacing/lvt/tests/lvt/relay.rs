@@ -29,14 +29,14 @@ struct Vcpu {
 
 impl Vcpu {
     fn start(name: &str) -> Self {
-        let ((stop, stopped), (tell, told)) = (mpsc::channel::<()>(), mpsc::channel());
+        let ((stop, stopped), (tell, printed)) = (mpsc::channel::<()>(), mpsc::channel());
         let run = move || {
             tell.send(Owner::of_this_thread().expect("there is a /proc")).expect("somebody listens");
             // Ends when the sender is dropped.
             let _ = stopped.recv();
         };
         let thread = thread::Builder::new().name(name.into()).spawn(run).expect("there can be threads");
-        Self { owner: told.recv().expect("it starts"), stop: Some(stop), thread: Some(thread) }
+        Self { owner: printed.recv().expect("it starts"), stop: Some(stop), thread: Some(thread) }
     }
 }
 
@@ -226,15 +226,15 @@ fn vcpus_that_come_later_get_a_slot_and_a_killed_relay_is_replaced() {
 #[test]
 fn mistakes_are_told() {
     let machine = machine();
-    let told = |result: Result<Relay, Error>| result.expect_err("it is a mistake").to_string();
+    let printed = |result: Result<Relay, Error>| result.expect_err("it is a mistake").to_string();
     let mut other = Command::new("sleep").arg("60").spawn().unwrap();
     let no_machine = Relay::start(Page::open(machine.host.path()).unwrap(), machine.memory(), other.id());
     other.kill().unwrap();
     other.wait().unwrap();
-    assert!(told(no_machine).contains("-name guest=NAME,debug-threads=on"));
+    assert!(printed(no_machine).contains("-name guest=NAME,debug-threads=on"));
     for bytes in [0, 64, 4_100, 8 << 20] {
         machine.set_bytes(bytes);
-        assert!(told(machine.relay()).contains(&format!("has {bytes} bytes")), "{bytes}");
+        assert!(printed(machine.relay()).contains(&format!("has {bytes} bytes")), "{bytes}");
     }
     machine.set_bytes(64 << 10);
     let mut relay = machine.relay().unwrap();
