@@ -28,14 +28,14 @@ const HORIZON: Time = Time::secs(30);
 struct Ring;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Told {
+struct RingMessage {
     number: u64,
     text: Option<String>,
 }
 
 impl Model for Ring {
     type State = Vec<u64>;
-    type Event = Told;
+    type Event = RingMessage;
     type Output = ();
 
     fn lps(&self) -> u32 {
@@ -48,15 +48,15 @@ impl Model for Ring {
         cx.send(
             LpId((lp.0 + 1) % 6),
             Time::secs(1),
-            Told { number: lp.0.into(), text: Some("begun".into()) },
+            RingMessage { number: lp.0.into(), text: Some("begun".into()) },
         );
         vec![0; 3]
     }
-    fn handle(&self, state: &mut Vec<u64>, told: &Told, cx: &mut Context<Self>) {
+    fn handle(&self, state: &mut Vec<u64>, message: &RingMessage, cx: &mut Context<Self>) {
         let draw = cx.rng().u64();
-        state.iter_mut().for_each(|word| *word = word.wrapping_mul(31).wrapping_add(told.number ^ draw));
-        let told = Told { number: told.number.wrapping_add(1), text: told.text.clone() };
-        cx.send(LpId((cx.lp().0 + 1) % 6), Time::secs(1), told);
+        state.iter_mut().for_each(|word| *word = word.wrapping_mul(31).wrapping_add(message.number ^ draw));
+        let message = RingMessage { number: message.number.wrapping_add(1), text: message.text.clone() };
+        cx.send(LpId((cx.lp().0 + 1) % 6), Time::secs(1), message);
     }
 }
 

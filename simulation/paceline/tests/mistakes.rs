@@ -28,19 +28,19 @@ fn run(argument: &str) -> Output {
 #[test]
 fn a_main_that_returns_the_error_of_a_run_shows_its_message() {
     let output = run("--quiet");
-    let told = String::from_utf8(output.stderr).expect("it is text");
+    let printed = String::from_utf8(output.stderr).expect("it is text");
     let message = "Error: LP 0 at 8s sent Parcel { stops: 9 } to LP 1 for 8.25s, which is nearer than the declared lookahead of 1s\n";
-    assert_eq!(told, message);
+    assert_eq!(printed, message);
     assert!(output.status.success(), "the status of such a main is 1");
 }
 
 #[test]
 fn so_it_does_where_the_model_panics() {
     let output = run("panic");
-    let told = String::from_utf8(output.stderr).expect("it is text");
+    let printed = String::from_utf8(output.stderr).expect("it is text");
     // The place in the source comes before it.
     let message =
         "\nError: the model panicked: the parcel is lost\nin LP 0 at 8s, handling Parcel { stops: 8 }\n";
-    assert!(told.contains("mistake.rs:") && told.ends_with(message), "{told}");
+    assert!(printed.contains("mistake.rs:") && printed.ends_with(message), "{printed}");
     assert!(output.status.success(), "the status of such a main is 1");
 }

@@ -15,14 +15,14 @@ use paceline_kernel::{
     Context, EventId, Federate, Finished, LpId, Model, Outbox, Partition, Progress, Rng, Settings, TieBreak,
     Time,
 };
-use timers::{Cancels, Ignores, Memory, Output, Timers, Told};
+use timers::{Cancels, Ignores, Memory, Message, Output, Timers};
 
 /// Everything that a run computes.
 #[derive(Debug, Default, PartialEq)]
 struct Facts {
     ended: String,
-    committed: Vec<(LpId, Time, Told)>,
-    left_over: Vec<(LpId, Time, Told)>,
+    committed: Vec<(LpId, Time, Message)>,
+    left_over: Vec<(LpId, Time, Message)>,
     states: Vec<(LpId, Time, u64, u32)>,
     remembered: Vec<(LpId, u64, u32)>,
 }
@@ -39,7 +39,7 @@ fn facts(report: Report<Output>) -> Facts {
     // What an LP has committed is in order from part to part.
     all.committed.sort_by_key(|(lp, at, _)| (*lp, *at));
     all.states.sort_by_key(|(lp, at, ..)| (*lp, *at));
-    all.left_over.sort_by_key(|(lp, at, told)| (*lp, *at, format!("{told:?}")));
+    all.left_over.sort_by_key(|(lp, at, payload)| (*lp, *at, format!("{payload:?}")));
     all.remembered.sort_unstable();
     let Output { committed, left_over, states, remembered } = all;
     let ended = format!("{events} events, digest {digest}, {ended_by:?} at {end_time}");

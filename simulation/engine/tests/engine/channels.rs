@@ -47,14 +47,14 @@ impl Play for Ring {
         cx.send(LpId((lp.0 + 7) % LPS), Time::ZERO, 100);
         0
     }
-    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
-        if told >= 100 {
+    fn handle(&self, seen: &mut u64, payload: u64, cx: &mut Context<Script>) {
+        if payload >= 100 {
             return;
         }
         *seen += 1;
         match self.stray {
-            Some((to, delay)) if cx.lp() == LpId(5) && *seen == 4 => cx.send(to, delay, told),
-            _ => cx.send(LpId((cx.lp().0 + 1) % LPS), HOP, told + 1),
+            Some((to, delay)) if cx.lp() == LpId(5) && *seen == 4 => cx.send(to, delay, payload),
+            _ => cx.send(LpId((cx.lp().0 + 1) % LPS), HOP, payload + 1),
         }
         // To oneself no channel is needed.
         if cx.rng().chance(0.3) {

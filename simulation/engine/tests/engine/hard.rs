@@ -121,10 +121,10 @@ fn an_undo_that_is_wrong_once_is_found_there() {
                 panic!("{what}: it was not noticed")
             };
             assert_eq!(trouble.lp, lp, "{what}");
-            let EventErrorKind::Irreversible { what: told, before, after } = trouble.kind else {
+            let EventErrorKind::Irreversible { what: message, before, after } = trouble.kind else {
                 panic!("{what}: {:?}", trouble.kind)
             };
-            assert!(told.contains("`undo` does not bring back"), "{what}: {told}");
+            assert!(message.contains("`undo` does not bring back"), "{what}: {message}");
             assert_eq!(
                 (before.as_str(), after.as_str()),
                 ("4,", "5,"),

@@ -54,9 +54,9 @@ fn a_partition_of_other_lps_is_refused_with_the_lp() {
     ];
     for protocol in PROTOCOLS {
         for (partition, error) in cases {
-            let told = refused(Row { partition, last: None }, protocol);
-            assert_eq!(told, RunError::Partition(error), "{protocol:?}");
-            assert!(told.to_string().contains("LP 1"), "{told}");
+            let message = refused(Row { partition, last: None }, protocol);
+            assert_eq!(message, RunError::Partition(error), "{protocol:?}");
+            assert!(message.to_string().contains("LP 1"), "{message}");
         }
     }
 }
@@ -65,11 +65,11 @@ fn a_partition_of_other_lps_is_refused_with_the_lp() {
 fn a_channel_to_an_lp_that_does_not_exist_is_told_as_that() {
     for protocol in PROTOCOLS {
         let row = Row { partition: |federates| Partition::runs(LPS, federates), last: Some(LpId(99)) };
-        let told = refused(row, protocol);
+        let message = refused(row, protocol);
         let error = LinkError::UnknownLp { from: LpId(15), to: LpId(99), lps: LPS };
-        assert_eq!(told, RunError::Link(error), "{protocol:?}");
+        assert_eq!(message, RunError::Link(error), "{protocol:?}");
         assert_eq!(
-            told.to_string(),
+            message.to_string(),
             "the channel from LP 15 to LP 99 goes to an LP that does not exist (there are 16)"
         );
     }

@@ -256,8 +256,8 @@ fn a_run_goes_on_without_checkpoints_where_its_owner_wants_that() {
         for protocol in [Protocol::Sequential, Protocol::Window, Protocol::NullMessage] {
             let folder = tempfile::tempdir().expect("a folder can be made");
             let checkpoints = at_every_pause(&folder);
-            let told = Arc::new(AtomicU64::new(0));
-            let hears = Arc::clone(&told);
+            let failures = Arc::new(AtomicU64::new(0));
+            let hears = Arc::clone(&failures);
             let (run, what) = case.run(protocol);
             let run =
                 run.leg_events(10).checkpoint(checkpoints.clone()).on_checkpoint_failure(move |error| {
@@ -274,7 +274,7 @@ fn a_run_goes_on_without_checkpoints_where_its_owner_wants_that() {
             assert!(report.checkpoints_failed > 1, "{what}: once by hand, and at pauses");
             assert_eq!(
                 (report.checkpoints, report.checkpoints_failed),
-                (1, told.load(Ordering::SeqCst)),
+                (1, failures.load(Ordering::SeqCst)),
                 "{what}"
             );
             assert_eq!(std::fs::read(&checkpoints.path).expect("it is there"), last, "{what}");

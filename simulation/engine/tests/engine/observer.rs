@@ -11,12 +11,12 @@ use crate::mesh::{Hop, Mesh};
 use paceline_engine::{Observer, Pause, Protocol, Simulation, WindowOpened};
 use paceline_kernel::{LpId, Model, Rng, Time};
 
-type Told = Vec<(LpId, Time, Hop)>;
+type Events = Vec<(LpId, Time, Hop)>;
 
 /// Writes everything down.
 #[derive(Default)]
 struct Diary {
-    events: Mutex<BTreeMap<u32, Told>>,
+    events: Mutex<BTreeMap<u32, Events>>,
     windows: Mutex<Vec<WindowOpened>>,
     pauses: Mutex<Vec<Pause>>,
 }
@@ -65,12 +65,17 @@ fn what_is_told_is_what_happens_in_the_order_of_each_federate() {
             assert!(opened.is_sorted_by_key(|window| window.time), "{what}");
             windows += opened.len();
             assert_same(&facts(report), &reference, &what);
-            let told = std::mem::take(&mut *diary.events.lock().expect("nobody panics"));
-            assert_eq!(told.values().map(Vec::len).sum::<usize>(), order.len(), "{what}: everything once");
-            for (federate, events) in told {
+            let reported = std::mem::take(&mut *diary.events.lock().expect("nobody panics"));
+            assert_eq!(
+                reported.values().map(Vec::len).sum::<usize>(),
+                order.len(),
+                "{what}: everything once"
+            );
+            for (federate, events) in reported {
                 let own: std::collections::BTreeSet<LpId> = events.iter().map(|(lp, ..)| *lp).collect();
-                let expected: Told = order.iter().filter(|(lp, ..)| own.contains(lp)).cloned().collect();
-                let first = events.iter().zip(&expected).position(|(told, expected)| told != expected);
+                let expected: Events = order.iter().filter(|(lp, ..)| own.contains(lp)).cloned().collect();
+                let first =
+                    events.iter().zip(&expected).position(|(reported, expected)| reported != expected);
                 assert_eq!(first, None, "{what}: federate {federate}");
             }
         }

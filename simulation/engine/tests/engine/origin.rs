@@ -108,8 +108,8 @@ fn a_checkpoint_is_refused_by_any_other_model() {
         (Row { greedy: 5, ..ROW }, "did something else in the first 599 events"),
         (Row { closes: Time::secs(3), ..ROW }, "did something else in the first 599 events"),
     ] {
-        let told = refusal(&file, &script(other.clone()));
-        assert!(told.contains(what), "{other:?}: {told}");
+        let message = refusal(&file, &script(other.clone()));
+        assert!(message.contains(what), "{other:?}: {message}");
     }
     assert_eq!(refusal(&file, &Street(ROW)), "it is of the model `Script`, not of `Street`");
     assert!(file.world(&script(ROW)).is_ok());
@@ -120,8 +120,8 @@ fn parameters_that_matter_later_are_told_by_the_model() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let row = Row { says: true, ..ROW };
     let file = checkpoint(&row, &folder.path().join("row.checkpoint"));
-    let told = refusal(&file, &script(Row { closes: Time::secs(150), ..row.clone() }));
-    assert!(told.contains("closes: 4000s, says") && told.contains("closes: 150s, says"), "{told}");
+    let message = refusal(&file, &script(Row { closes: Time::secs(150), ..row.clone() }));
+    assert!(message.contains("closes: 4000s, says") && message.contains("closes: 150s, says"), "{message}");
     assert!(file.world(&script(row)).is_ok());
 }
 
@@ -141,7 +141,7 @@ fn a_run_with_another_seed_model_or_order_of_ties_does_not_resume_it() {
         (simulation(Row { greedy: 5, ..ROW }), "did something else"),
     ] {
         match resumed(other).expect_err("it is another run") {
-            RunError::OtherRun { what: told } => assert!(told.contains(what), "{told}"),
+            RunError::OtherRun { what: message } => assert!(message.contains(what), "{message}"),
             other => panic!("{other}"),
         }
     }
@@ -175,11 +175,11 @@ fn a_checkpoint_of_an_older_format_is_refused_with_both_formats() {
     let mut bytes = std::fs::read(&path).expect("it is there");
     bytes[8] -= 1;
     std::fs::write(&path, bytes).expect("it can be written");
-    let told = CheckpointFile::open(&path).expect_err("its format is older").to_string();
+    let message = CheckpointFile::open(&path).expect_err("its format is older").to_string();
     assert!(
-        told.contains(
+        message.contains(
             "is a checkpoint of format 3, of an older version of the program; this one reads format 4"
         ),
-        "{told}"
+        "{message}"
     );
 }

@@ -34,19 +34,19 @@ impl Play for Ring {
         cx.schedule(Time::millis(10 * u64::from(lp.0)), 0);
         0
     }
-    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
+    fn handle(&self, seen: &mut u64, payload: u64, cx: &mut Context<Script>) {
         let strikes = |place, round: u64| self.0 == place && cx.lp() == LpId(3) && round == 5;
         *seen += 1;
-        if let Some(round) = told.checked_sub(LATE) {
+        if let Some(round) = payload.checked_sub(LATE) {
             assert!(!strikes(Where::Late, round), "no more of {round}");
         } else {
-            assert!(!strikes(Where::Message, told), "no more of {told}");
-            cx.schedule(Time::ZERO, LATE + told);
-            cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), told + 1);
+            assert!(!strikes(Where::Message, payload), "no more of {payload}");
+            cx.schedule(Time::ZERO, LATE + payload);
+            cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), payload + 1);
         }
     }
-    fn commit(&self, lp: LpId, told: u64) {
-        let strikes = self.0 == Where::Commit && lp == LpId(3) && told == 5;
+    fn commit(&self, lp: LpId, payload: u64) {
+        let strikes = self.0 == Where::Commit && lp == LpId(3) && payload == 5;
         assert!(!strikes, "no more of 5");
     }
 }
@@ -113,8 +113,8 @@ fn a_panic_on_a_thread_of_its_own_is_told_alike() {
 #[test]
 fn the_error_reads_as_a_sentence() {
     let run = ring(Where::Message, Protocol::Sequential).run();
-    let told = run.expect_err("it panics").to_string();
-    assert_eq!(told, "the model panicked: no more of 5\nin LP 3 at 5.06s, handling 5");
+    let message = run.expect_err("it panics").to_string();
+    assert_eq!(message, "the model panicked: no more of 5\nin LP 3 at 5.06s, handling 5");
 }
 
 /// What a model is asked for besides events, where it panics.
@@ -164,9 +164,9 @@ impl Play for Asked {
         cx.schedule(Time::ZERO, 0);
         0
     }
-    fn handle(&self, seen: &mut u64, told: u64, cx: &mut Context<Script>) {
-        *seen += told;
-        cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), told + 1);
+    fn handle(&self, seen: &mut u64, payload: u64, cx: &mut Context<Script>) {
+        *seen += payload;
+        cx.send(LpId((cx.lp().0 + 1) % 8), Time::secs(1), payload + 1);
     }
     fn finish(&self, lp: LpId) {
         if lp == LpId(3) {
@@ -195,8 +195,8 @@ fn a_panic_outside_of_events_ends_the_run_with_what_was_asked() {
         for (question, asked) in questions {
             let simulation = run_of(Asked(question)).protocol(protocol).threads(2).federates(2);
             let error = simulation.until(Time::secs(5)).run().err();
-            let told = error.map(|error| error.to_string()).unwrap_or_default();
-            assert_eq!(told, format!("the model panicked in {asked}: not {question:?}"), "{protocol:?}");
+            let message = error.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(message, format!("the model panicked in {asked}: not {question:?}"), "{protocol:?}");
         }
     }
 }

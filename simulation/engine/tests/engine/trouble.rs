@@ -312,10 +312,10 @@ fn what_cannot_be_taken_back_is_named_with_lp_event_and_field() {
                 (LpId(3), Time::secs(23), "7"),
                 "{what}"
             );
-            let EventErrorKind::Irreversible { what: told, before, after } = trouble.kind else {
+            let EventErrorKind::Irreversible { what: text, before, after } = trouble.kind else {
                 panic!("{what}: {:?}", trouble.kind)
             };
-            assert!(told.contains(words), "{what}: {told}");
+            assert!(text.contains(words), "{what}: {text}");
             assert!(
                 before.starts_with(was) && after.starts_with(is) && before != after,
                 "{what}: {before} {after}"

@@ -32,10 +32,10 @@ fn elements_have_the_sizes_of_the_types_of_simgrid() {
     }
     assert_eq!(first(1, "bcast 100 0 -1"), Action::Broadcast { bytes: 0.0, root: 0 });
     for unknown in ["60", "-2", "1.5", "MPI_INT", "999999999999"] {
-        let told = read(&format!("0 bcast 100 0 {unknown}")).unwrap_err();
+        let message = read(&format!("0 bcast 100 0 {unknown}")).unwrap_err();
         let expected =
             format!("t:1: data type {unknown}; allowed: a data type of SimGrid from 0 to 59, or -1 for none");
-        assert_eq!(told, expected);
+        assert_eq!(message, expected);
     }
 }
 
@@ -159,7 +159,7 @@ fn ranks_have_files_of_their_own_or_share_one() {
     }
     // Older traces write ranks as `p0`.
     assert_eq!(read("p0 compute 5\np1 compute 6").unwrap(), expected);
-    for (list, told) in [
+    for (list, message) in [
         ("p0\np2\n", "list:2: `p2` cannot be read: there is no such file; allowed: the name of a trace"),
         (
             "p0\nall\n",
@@ -168,13 +168,13 @@ fn ranks_have_files_of_their_own_or_share_one() {
         ("p1\n", "list:1: there are 2 ranks, and no line of rank 0; allowed: at least one line of each rank"),
     ] {
         let error = MpiTrace::read("list", list, &mut files).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{list:?}: {error}");
+        assert!(error.starts_with(message), "{list:?}: {error}");
     }
 }
 
 #[test]
 fn mistakes_have_their_line_and_what_is_allowed() {
-    for (text, told) in [
+    for (text, message) in [
         ("", "t:1: a trace without ranks; allowed: lines `RANK ACTION ARGUMENTS`"),
         ("0 compute", "t:1: `compute` without a number of flops; allowed: a number of flops after it"),
         ("0 init\n0 compute -1", "t:2: `-1` as a number of flops; allowed: a finite number from 0"),
@@ -216,7 +216,7 @@ fn mistakes_have_their_line_and_what_is_allowed() {
         ),
     ] {
         let error = read(text).unwrap_err();
-        assert!(error.starts_with(told), "{text:?}: {error}");
+        assert!(error.starts_with(message), "{text:?}: {error}");
     }
 }
 
@@ -234,10 +234,10 @@ fn a_wait_that_does_not_say_for_what_needs_one_open_request() {
         ("0 isend 1 7 9\n0 waitall\n", 0),
         ("0 isend 1 7 9\n0 wait 0 1 7\n", 0),
     ] {
-        let told = read(&format!("1 init\n{lines}0 wait\n")).unwrap_err();
+        let message = read(&format!("1 init\n{lines}0 wait\n")).unwrap_err();
         assert!(
-            told.contains(&format!("`wait` that does not say for what, with {open} requests open")),
-            "{told}"
+            message.contains(&format!("`wait` that does not say for what, with {open} requests open")),
+            "{message}"
         );
     }
 }

@@ -254,7 +254,7 @@ fn requests_that_are_open_at_the_end_are_completed() {
 
 #[test]
 fn a_request_that_nobody_meets_is_named() {
-    for (ranks, told) in [
+    for (ranks, message) in [
         (
             ["irecv 1 5 1e8", "compute 1e9"],
             "process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1 with tag 5",
@@ -282,7 +282,7 @@ fn a_request_that_nobody_meets_is_named() {
     ] {
         let (outcome, ran) = replay("100MBps", &ranks, 1);
         let error = ran.expect_err("nobody meets it").to_string();
-        assert!(error.contains(told), "{ranks:?}: {error}");
+        assert!(error.contains(message), "{ranks:?}: {error}");
         assert_eq!(outcome.failure(), None);
     }
 }

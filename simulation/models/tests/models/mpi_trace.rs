@@ -158,11 +158,11 @@ fn large_messages_keep_their_sender_and_small_ones_do_not() {
 #[test]
 fn ranks_that_do_not_meet_are_named() {
     let trace = MpiTrace::new(vec![vec![Action::Barrier], vec![flops(5)]]);
-    let told = run(&trace).unwrap_err().to_string();
+    let problem = run(&trace).unwrap_err().to_string();
     assert!(
-        told.contains(
+        problem.contains(
             "process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"
         ),
-        "{told}"
+        "{problem}"
     );
 }

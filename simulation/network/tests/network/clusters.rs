@@ -29,8 +29,8 @@ fn links_of_a_fat_pipe_cluster_are_shared_as_in_simgrid_and_that_is_told() {
         for policy in ["FATPIPE", "SHARED"] {
             let platform = platform(&cluster(&format!("sharing_policy=\"{policy}\" {more}")));
             close(&ends(&platform, FlowModel::LV08, &TRANSFERS), &times);
-            let told = "demo.xml:2:104: the links of a cluster with sharing_policy=\"FATPIPE\" are shared, as in SimGrid 3.32";
-            let expected: &[&str] = if policy == "FATPIPE" { &[told] } else { &[] };
+            let notice = "demo.xml:2:104: the links of a cluster with sharing_policy=\"FATPIPE\" are shared, as in SimGrid 3.32";
+            let expected: &[&str] = if policy == "FATPIPE" { &[notice] } else { &[] };
             assert_eq!(platform.notices(), expected, "{policy} {more}");
         }
     }

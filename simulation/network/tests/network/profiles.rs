@@ -175,9 +175,9 @@ fn a_trace_has_a_file_or_a_text_and_a_file_has_its_own_period() {
             wires("0", &format!("{trace}<trace_connect kind=\"BANDWIDTH\" trace=\"t\" element=\"there\"/>"));
         paceline_network::read("demo.xml", &text, &mut |_| Ok("0 4e6\n1 1e6\n".into()))
     };
-    let told = "demo.xml:5:57: `periodicity` has no effect on a <trace> with a file, as in SimGrid; a line PERIODICITY in the \
+    let notice = "demo.xml:5:57: `periodicity` has no effect on a <trace> with a file, as in SimGrid; a line PERIODICITY in the \
                 file has";
-    for (periodicity, notices) in [("-1", &[][..]), ("0.0", &[]), ("3", &[told])] {
+    for (periodicity, notices) in [("-1", &[][..]), ("0.0", &[]), ("3", &[notice])] {
         let platform =
             read(&format!("<trace id=\"t\" file=\"f.txt\" periodicity=\"{periodicity}\"/>")).unwrap();
         assert_eq!(platform.notices(), notices);

@@ -90,11 +90,11 @@ fn in_zones_without_inner_routes_the_way_to_a_gateway_takes_no_time() {
     // SimGrid 3.32, CM02: the link alone, 1e6 / (1e6 / 1.05) s and its latency.
     for (gateway, without) in [("r", "p1, p2"), ("p1", "p2")] {
         let platform = platform(&text("Full", gateway));
-        let told = format!(
+        let message = format!(
             "demo.xml:5:13: hosts of zone `p` have no route to and from its gateway `{gateway}`, and that part of their ways \
              takes no time, as in SimGrid: {without}"
         );
-        assert_eq!(platform.notices(), [told]);
+        assert_eq!(platform.notices(), [message]);
         crate::close(&crate::ends(&platform, FlowModel::CM02, &[("p2", "q1", 1e6)]), &[1.051]);
         crate::close(&crate::ends(&platform, FlowModel::CM02, &[("q1", "p2", 1e6)]), &[1.051]);
         let error = platform.route(host(&platform, "p1"), host(&platform, "p2")).unwrap_err().to_string();

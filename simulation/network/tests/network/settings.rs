@@ -80,9 +80,9 @@ fn settings_without_effect_are_told() {
         ("smpi/bw-factor", "65472:0.940694"),
         ("tracing/filename", "t.trace"),
     ]);
-    let told = "demo.xml:2:1: settings in <config> that have no effect here: maxmin/precision, cpu/optim, path, \
+    let notice = "demo.xml:2:1: settings in <config> that have no effect here: maxmin/precision, cpu/optim, path, \
                 smpi/bw-factor, tracing/filename";
-    assert_eq!(platform(&text).notices(), [told]);
+    assert_eq!(platform(&text).notices(), [notice]);
 }
 
 #[test]

@@ -38,9 +38,9 @@ fn peers_have_a_link_each_way_and_the_latency_of_their_distance() {
     assert!((Flows::new(&peers, FlowModel::CM02).least_latency() - 0.052).abs() < 1e-12);
     assert!(peers.notices().is_empty());
     let late = platform(&PEERS.replace("lat=\"0\"", "lat=\"5ms\""));
-    let told =
+    let notice =
         "demo.xml:3:84: the latency of a <peer> has no effect, as in SimGrid; its third coordinate has";
-    assert_eq!(late.notices(), [told]);
+    assert_eq!(late.notices(), [notice]);
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn zones_without_routing_have_no_routes() {
     let none = platform(&text);
     for (from, to) in [("a", "b"), ("a", "a")] {
         let error = none.route(host(&none, from), host(&none, to)).unwrap_err().to_string();
-        let told = format!(
+        let notice = format!(
             "there is no route from `{from}` to `{to}`: zone `world` has none from `{from}` to `{to}`"
         );
-        assert_eq!(error, told);
+        assert_eq!(error, notice);
     }
     assert_eq!(Flows::new(&none, FlowModel::LV08).alone(host(&none, "a"), host(&none, "a"), 1.0), None);
     refused(

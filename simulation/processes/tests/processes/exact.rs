@@ -317,11 +317,11 @@ fn parts_of_ticks_are_the_same_on_any_threads_rounds_and_federates() {
         }
         world
     }
-    let told = |report: Report| (report.digest, report.end_time, report.counts.steps);
-    let plain = told(ring(300).run().unwrap());
+    let facts = |report: Report| (report.digest, report.end_time, report.counts.steps);
+    let plain = facts(ring(300).run().unwrap());
     for (federates, threads) in [(1, 1), (2, 2), (4, 1), (4, 3)] {
         assert_eq!(
-            told(ring(300).federates(federates).threads(threads).run().unwrap()),
+            facts(ring(300).federates(federates).threads(threads).run().unwrap()),
             plain,
             "{federates} {threads}"
         );
@@ -332,6 +332,6 @@ fn parts_of_ticks_are_the_same_on_any_threads_rounds_and_federates() {
         (2, Rounds::Always, ContextKind::Thread),
     ] {
         let world = ring(300).threads(threads).rounds(rounds).context(context);
-        assert_eq!(told(world.run().unwrap()), plain, "{threads} {rounds:?} {context:?}");
+        assert_eq!(facts(world.run().unwrap()), plain, "{threads} {rounds:?} {context:?}");
     }
 }

@@ -161,17 +161,17 @@ fn hosts_and_links_that_follow_profiles_do_so_on_any_number_of_federates() {
         for (federates, threads) in [(1, 1), (4, 2), (16, 8)] {
             let dealt = uneasy(&platform, flows(), seed).federates(federates).threads(threads);
             assert_eq!(
-                told(&dealt.run().unwrap()),
-                told(&plain),
+                facts(&dealt.run().unwrap()),
+                facts(&plain),
                 "flows, seed {seed}, {federates} federates"
             );
             let dealt = uneasy(&platform, constant(), seed).federates(federates).threads(threads);
-            assert_eq!(told(&dealt.run().unwrap()), told(&other), "seed {seed}, {federates} federates");
+            assert_eq!(facts(&dealt.run().unwrap()), facts(&other), "seed {seed}, {federates} federates");
         }
     }
 }
 
-fn told(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
+fn facts(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     let counts = (report.counts.messages, report.counts.steps, report.counts.processes);
     (report.digest, report.end_time, report.ended_by, counts, report.unreceived.clone())
 }
@@ -179,12 +179,12 @@ fn told(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
 /// Runs a world on one core, and on federates in many ways.
 fn compare<N: Network + Clone + Send + Sync>(network: N, seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let plain = told(&world(network.clone(), seed, ContextKind::Future).run().expect("it ends"));
+        let plain = facts(&world(network.clone(), seed, ContextKind::Future).run().expect("it ends"));
         for (federates, threads) in [(1, 1), (2, 2), (4, 1), (4, 2), (4, 8), (16, 2)] {
             let simulation =
                 world(network.clone(), seed, ContextKind::Future).federates(federates).threads(threads);
             let report = simulation.run().expect("it ends");
-            assert_eq!(told(&report), plain, "seed {seed}, {federates} federates, {threads} threads");
+            assert_eq!(facts(&report), plain, "seed {seed}, {federates} federates, {threads} threads");
             assert_eq!(report.federates, federates);
         }
     }
@@ -206,12 +206,12 @@ fn on_a_flow_network_the_result_is_the_same_on_any_number_of_federates() {
 fn processes_with_stacks_of_their_own_come_to_the_same_on_federates() {
     let latency = || Constant::new(0.002);
     for seed in 5..8 {
-        let plain = told(&world(latency(), seed, ContextKind::Future).run().expect("it ends"));
+        let plain = facts(&world(latency(), seed, ContextKind::Future).run().expect("it ends"));
         for context in [ContextKind::Coroutine, ContextKind::Thread] {
             for (federates, threads) in [(1, 1), (4, 2), (16, 8)] {
                 let simulation = world(latency(), seed, context).federates(federates);
                 let report = simulation.threads(threads).run().expect("it ends");
-                assert_eq!(told(&report), plain, "{context:?}, {federates} federates, {threads} threads");
+                assert_eq!(facts(&report), plain, "{context:?}, {federates} federates, {threads} threads");
             }
         }
     }
@@ -241,7 +241,7 @@ fn a_run_ends_with_the_last_process_that_is_no_daemon_and_what_daemons_do_later_
     let plain = build().run().unwrap();
     assert_eq!((plain.end_time, plain.ended_by), (Time::millis(2500), EndedBy::Processes));
     for threads in [1, 2] {
-        assert_eq!(told(&build().federates(2).threads(threads).run().unwrap()), told(&plain));
+        assert_eq!(facts(&build().federates(2).threads(threads).run().unwrap()), facts(&plain));
     }
 }
 
@@ -269,7 +269,7 @@ fn what_happens_after_the_end_is_not_told() {
     assert_eq!((plain.end_time, &plain.unreceived), (Time::millis(2500), &vec![]));
     for (threads, on_panic) in [(1, OnPanic::Run), (2, OnPanic::Run), (1, OnPanic::Process)] {
         let dealt = build().on_panic(on_panic).federates(2).threads(threads).run().unwrap();
-        assert_eq!((told(&dealt), dealt.panicked), (told(&plain), vec![]));
+        assert_eq!((facts(&dealt), dealt.panicked), (facts(&plain), vec![]));
     }
 }
 
@@ -293,7 +293,7 @@ fn a_run_on_federates_ends_at_the_horizon_or_in_a_deadlock_as_any_other() {
     let until = Time::secs(4);
     let report = build().until(until).federates(2).run().unwrap();
     assert_eq!((report.end_time, report.ended_by), (until, EndedBy::Horizon));
-    assert_eq!(told(&report), told(&build().until(until).run().unwrap()));
+    assert_eq!(facts(&report), facts(&build().until(until).run().unwrap()));
     let message = |error: RunError| error.to_string();
     let deadlock = message(build().federates(2).threads(2).run().unwrap_err());
     assert_eq!(deadlock, message(build().run().unwrap_err()));
@@ -379,5 +379,5 @@ fn one_that_panics_ends_alone_where_that_is_asked_for() {
     };
     let report = build().federates(2).run().unwrap();
     assert_eq!((report.panicked.len(), report.end_time), (1, Time::secs(5)));
-    assert_eq!(told(&report), told(&build().run().unwrap()));
+    assert_eq!(facts(&report), facts(&build().run().unwrap()));
 }

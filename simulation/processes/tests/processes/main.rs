@@ -310,14 +310,14 @@ fn a_run_ends_with_the_last_process_that_is_no_daemon_or_at_the_horizon() {
 
 #[test]
 fn what_ends_a_run_is_told_by_process_and_time() {
-    let told = |world: Simulation<u32, Constant>| world.run().unwrap_err().to_string();
+    let error_of = |world: Simulation<u32, Constant>| world.run().unwrap_err().to_string();
     let mut stuck = world();
     stuck.spawn("waits", HERE, async |cx: Process<u32>| {
         cx.sleep(secs(2)).await;
         let _ = cx.receive("box").await;
     });
     assert_eq!(
-        told(stuck),
+        error_of(stuck),
         "deadlock at 2s; waiting: 1 process\n  process 0 `waits` on host 0 waits for a message in \
          mailbox `box`"
     );
@@ -327,7 +327,7 @@ fn what_ends_a_run_is_told_by_process_and_time() {
     };
     let mut bad = world();
     bad.spawn("bad", HERE, panics);
-    assert_eq!(told(bad), "process 0 `bad` panicked at 1s: no more of 7");
+    assert_eq!(error_of(bad), "process 0 `bad` panicked at 1s: no more of 7");
     let mut one = world().on_panic(OnPanic::Process);
     one.spawn("bad", HERE, panics);
     one.spawn("good", HERE, async |cx: Process<u32>| cx.sleep(secs(3)).await);
@@ -335,10 +335,10 @@ fn what_ends_a_run_is_told_by_process_and_time() {
     assert_eq!((report.end_time, report.panicked), (secs(3), vec![(ProcessId(0), "no more of 7".into())]));
     let mut strays = world();
     strays.spawn("strays", HERE, async |_| std::future::pending().await);
-    assert!(told(strays).starts_with("process 0 `strays` waits at 0s for a future of something else"));
+    assert!(error_of(strays).starts_with("process 0 `strays` waits at 0s for a future of something else"));
     let mut nowhere = world();
     nowhere.spawn("x", HostId(2), async |_| ());
-    assert_eq!(told(nowhere), "process `x` cannot run on host 2; there are 2 hosts, from 0");
+    assert_eq!(error_of(nowhere), "process `x` cannot run on host 2; there are 2 hosts, from 0");
 }
 
 #[test]

@@ -7,10 +7,10 @@ use paceline_processes::{Process, ProcessId, RoundRecord, Rounds, Simulation};
 use super::{HERE, THERE, run, secs, world};
 
 /// Of a round: seconds, who went on, whether on many threads, and what each waits for after it.
-type Told = (f64, Vec<u32>, bool, Vec<Option<String>>);
+type Record = (f64, Vec<u32>, bool, Vec<Option<String>>);
 
 /// Keeps the records that it gets.
-fn kept() -> (Arc<Mutex<Vec<Told>>>, impl FnMut(&RoundRecord<'_>) + Send) {
+fn kept() -> (Arc<Mutex<Vec<Record>>>, impl FnMut(&RoundRecord<'_>) + Send) {
     let rounds = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&rounds);
     let observer = move |round: &RoundRecord<'_>| {
@@ -72,9 +72,9 @@ fn what_an_observer_is_told_adds_up_to_the_report_and_changes_nothing() {
 #[test]
 fn an_observer_is_told_once_who_was_ended_by_others() {
     let killed = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&killed);
+    let shared = Arc::clone(&killed);
     let mut world = world().observe(move |round| {
-        told.lock().unwrap().extend(round.killed.iter().map(|id| (round.time, *id)));
+        shared.lock().unwrap().extend(round.killed.iter().map(|id| (round.time, *id)));
     });
     let other = world.spawn("sleeps", HERE, async |cx: Process<u32>| cx.sleep(secs(9)).await);
     world.spawn("kills", HERE, async move |cx: Process<u32>| {

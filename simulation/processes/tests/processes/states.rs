@@ -80,7 +80,7 @@ impl World {
     }
 }
 
-fn told<T>(result: &Result<T, RequestError>) -> &'static str {
+fn outcome<T>(result: &Result<T, RequestError>) -> &'static str {
     match result {
         Ok(_) => "ok",
         Err(RequestError::TimedOut) => "late",

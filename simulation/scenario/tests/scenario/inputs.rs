@@ -148,8 +148,8 @@ fn mistakes_in_files_have_the_place_of_their_key() {
         ("plain = \"a/b\"", "demo.toml:2:9: `plain` in [model]: ", "cannot be read: "),
         ("", "demo.toml:1:", "missing key `plain` in [model]"),
     ] {
-        let told = read(folder.path(), keys).expect_err("it is a mistake").one_line();
-        assert!(told.starts_with(place) && told.contains(problem), "{keys}: {told}");
+        let message = read(folder.path(), keys).expect_err("it is a mistake").one_line();
+        assert!(message.starts_with(place) && message.contains(problem), "{keys}: {message}");
     }
     let text = |name: &str| read(folder.path(), &format!("plain = {name:?}")).expect("it is sound").plain;
     assert!(text("latin").text().expect_err("it is Latin-1").contains("not a text in UTF-8"));

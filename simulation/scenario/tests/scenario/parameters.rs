@@ -73,7 +73,7 @@ fn what_is_written_is_read() {
 
 #[test]
 fn mistakes_have_their_places() {
-    for (line, wrong, told) in [
+    for (line, wrong, message) in [
         (
             "people = 500",
             "people = \"many\"",
@@ -137,7 +137,7 @@ fn mistakes_have_their_places() {
     ] {
         assert!(SOUND.contains(line), "{line}");
         let mistake = read(&SOUND.replace(line, wrong), &[]).expect_err(wrong);
-        assert_eq!(mistake.one_line(), told, "{wrong}");
+        assert_eq!(mistake.one_line(), message, "{wrong}");
     }
     let mistake = read(SOUND, &["model.place.width=x".into()]).expect_err("it is no number");
     assert!(mistake.one_line().starts_with("--set model.place.width=x"), "{}", mistake.one_line());

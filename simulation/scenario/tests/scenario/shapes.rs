@@ -139,9 +139,9 @@ fn every_shape_is_read() {
     assert_eq!(read::<Option<Vec<Untagged>>>("[1, { mean = 2 }]").unwrap().unwrap().len(), 2);
 }
 
-fn refused<T: DeserializeOwned + std::fmt::Debug>(x: &str, told: &str) {
+fn refused<T: DeserializeOwned + std::fmt::Debug>(x: &str, message: &str) {
     let mistake = read::<T>(x).expect_err(x).one_line();
-    assert!(mistake.starts_with(told), "{x}\n  {mistake}\n  {told}");
+    assert!(mistake.starts_with(message), "{x}\n  {mistake}\n  {message}");
     assert!(mistake.contains("; allowed: "), "{mistake}");
 }
 
@@ -174,10 +174,10 @@ fn a_key_that_nothing_reads_is_refused_in_every_shape() {
     stranger::<BTreeMap<String, Internal>>("{ k = { law = \"fixed\", b = 3 } }", ".k.b");
     stranger::<BTreeMap<String, Inner>>("{ k = { mean = 1, b = 3 } }", ".k.b");
     let flat = |text: &str| whole::<Flat>(text).expect_err(text).one_line();
-    let told = flat("[model]\nservers = 2\nmean = 1\nshfit = 3\n");
-    assert!(told.starts_with("m.toml:4:1: unknown key `shfit` in [model]"), "{told}");
-    let told = whole::<FlatEnum>("[model]\nservers = 2\nlaw = \"fixed\"\nmean = 3\n").expect_err("flat");
-    assert!(told.one_line().starts_with("m.toml:4:1: unknown key `mean` in [model]"), "{told}");
+    let message = flat("[model]\nservers = 2\nmean = 1\nshfit = 3\n");
+    assert!(message.starts_with("m.toml:4:1: unknown key `shfit` in [model]"), "{message}");
+    let message = whole::<FlatEnum>("[model]\nservers = 2\nlaw = \"fixed\"\nmean = 3\n").expect_err("flat");
+    assert!(message.one_line().starts_with("m.toml:4:1: unknown key `mean` in [model]"), "{message}");
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn a_misspelt_key_is_named_where_one_is_missing() {
         "{ exponential = { maen = 2 } }",
         "m.toml:2:23: unknown key `x.exponential.maen` in [model]; did you mean `mean`?",
     );
-    let told = whole::<Flat>("[model]\nservers = 2\nmaen = 1\n").expect_err("misspelt").one_line();
+    let message = whole::<Flat>("[model]\nservers = 2\nmaen = 1\n").expect_err("misspelt").one_line();
     assert!(
-        told.starts_with("m.toml:3:1: missing key `mean` in [model]; is `maen` meant to be it?"),
-        "{told}"
+        message.starts_with("m.toml:3:1: missing key `mean` in [model]; is `maen` meant to be it?"),
+        "{message}"
     );
     // A key of a similar name that the type has is no misspelling of the one that is missing.
     #[derive(Debug, Deserialize)]
@@ -208,11 +208,11 @@ fn a_misspelt_key_is_named_where_one_is_missing() {
 
 #[test]
 fn a_list_that_is_longer_than_what_is_read_is_refused() {
-    let told = "m.toml:2:5: `x` in [model] cannot hold 3 values; allowed: ";
-    refused::<[f64; 2]>("[1, 2, 3]", &format!("{told}2 values"));
-    refused::<(u32, f64)>("[1, 2, 3]", &format!("{told}2 values"));
+    let message = "m.toml:2:5: `x` in [model] cannot hold 3 values; allowed: ";
+    refused::<[f64; 2]>("[1, 2, 3]", &format!("{message}2 values"));
+    refused::<(u32, f64)>("[1, 2, 3]", &format!("{message}2 values"));
     refused::<External>("{ range = [1, 2, 3] }", "m.toml:2:15: `x.range` in [model] cannot hold 3 values");
-    refused::<[f64; 4]>("[1, 2, 3]", &told.replace("2 values", ""));
+    refused::<[f64; 4]>("[1, 2, 3]", &message.replace("2 values", ""));
     refused::<Inner>(
         "[1]",
         "m.toml:2:5: `x` in [model] cannot be an array; allowed: a table with the keys mean, offset, shift",
@@ -247,8 +247,8 @@ fn a_number_that_its_type_does_not_hold_is_refused() {
     for x in ["nan", "inf", "1e400", "1e-400", "9007199254740993"] {
         let text = format!("[run]\nx = {x}\n");
         let mut run = Scenario::parse("r.toml", &text, ".".as_ref(), &[]).unwrap().section("run").unwrap();
-        let told = run.required::<f64>("x").expect_err(x).one_line();
-        assert!(told.starts_with("r.toml:2:5: `x` in [run] cannot be "), "{told}");
+        let message = run.required::<f64>("x").expect_err(x).one_line();
+        assert!(message.starts_with("r.toml:2:5: `x` in [run] cannot be "), "{message}");
     }
 }
 
@@ -265,9 +265,9 @@ fn a_duration_is_exact_or_refused_with_what_is_allowed() {
         ("\"-1s\"", "not negative"),
         ("\"nan s\"", "does not start with a number"),
     ] {
-        let told = read::<Pause>(x).expect_err(x).one_line();
-        assert!(told.starts_with("m.toml:2:5: `x` in [model]: ") && told.contains(why), "{told}");
-        assert!(told.ends_with("(units: ps, ns, us, ms, s, min, h, d)"), "{told}");
+        let message = read::<Pause>(x).expect_err(x).one_line();
+        assert!(message.starts_with("m.toml:2:5: `x` in [model]: ") && message.contains(why), "{message}");
+        assert!(message.ends_with("(units: ps, ns, us, ms, s, min, h, d)"), "{message}");
     }
     assert_eq!(read::<Pause>("\"0.000000001s\"").unwrap(), Pause(Time::nanos(1)));
 }
@@ -277,15 +277,18 @@ fn a_byte_order_mark_does_not_count_and_another_encoding_is_named() {
     let text = "\u{feff}[model]\nx = 1\n";
     let one: One<u32> = whole(text).expect("the mark is skipped");
     assert_eq!(one.x, 1);
-    let told = whole::<One<u32>>("\u{feff}[modle]\n").expect_err("no key").one_line();
-    assert!(told.starts_with("m.toml:1:1: "), "{told}");
+    let message = whole::<One<u32>>("\u{feff}[modle]\n").expect_err("no key").one_line();
+    assert!(message.starts_with("m.toml:1:1: "), "{message}");
     for (content, why) in [
         (&b"\xff\xfe[\0m\0"[..], "UTF-16"),
         (b"\xfe\xff\0[\0m", "UTF-16"),
         (b"[model]\n# caf\xe9\n", "line 2"),
     ] {
-        let told = Scenario::decode("m.toml".as_ref(), content.to_vec()).expect_err(why).one_line();
-        assert!(told.starts_with("m.toml: ") && told.contains(why) && told.contains("UTF-8"), "{told}");
+        let message = Scenario::decode("m.toml".as_ref(), content.to_vec()).expect_err(why).one_line();
+        assert!(
+            message.starts_with("m.toml: ") && message.contains(why) && message.contains("UTF-8"),
+            "{message}"
+        );
     }
 }
 
@@ -294,8 +297,8 @@ fn a_long_list_of_tables_that_are_alike_is_read_in_a_moment() {
     let tables = "[[model.x]]\nlaw = \"normal\"\nmean = 1\n".repeat(1_500);
     let read: One<Vec<Internal>> = whole(&tables).expect("it is sound");
     assert_eq!(read.x.len(), 1_500);
-    let told = whole::<One<Vec<Internal>>>(&format!("{tables}b = 1\n")).expect_err("b").one_line();
-    assert!(told.contains("unknown key `x[1499].b`"), "{told}");
+    let message = whole::<One<Vec<Internal>>>(&format!("{tables}b = 1\n")).expect_err("b").one_line();
+    assert!(message.contains("unknown key `x[1499].b`"), "{message}");
 }
 
 #[test]

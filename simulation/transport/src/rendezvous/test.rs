@@ -178,22 +178,22 @@ fn a_full_link_refuses_and_loses_nothing() {
             }
         } else {
             end.wait();
-            let (mut found, mut told) = (0_u32, None);
+            let (mut found, mut announced) = (0_u32, None);
             while found < 4 {
                 mesh.receive(&mut |_, _| found += 1).expect("it lives");
             }
             while mesh.receive(&mut |_, _| found += 1).expect("it lives") {}
             end.wait();
-            while told.is_none() {
+            while announced.is_none() {
                 let any = mesh.receive(&mut |_, frame| match frame.try_into() {
-                    Ok(number) => told = Some(u32::from_le_bytes(number)),
+                    Ok(number) => announced = Some(u32::from_le_bytes(number)),
                     Err(_) => found += 1,
                 });
                 if !any.expect("it lives") {
                     mesh.wait(PATIENCE);
                 }
             }
-            assert_eq!(told, Some(found), "all that was handed over, and in order");
+            assert_eq!(announced, Some(found), "all that was handed over, and in order");
         }
         end.wait();
         mesh.close();

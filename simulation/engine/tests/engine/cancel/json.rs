@@ -33,14 +33,14 @@ impl Model for Alarms {
         [10, 11, 12].map(|at_s| cx.schedule(Time::secs(at_s), at_s)).to_vec()
     }
 
-    fn handle(&self, timers: &mut Vec<EventId>, told: &u64, cx: &mut Context<Self>) {
-        if *told == CHANGE_OF_MIND {
+    fn handle(&self, timers: &mut Vec<EventId>, payload: &u64, cx: &mut Context<Self>) {
+        if *payload == CHANGE_OF_MIND {
             assert!(cx.cancel(timers[0]) && cx.cancel(timers[2]));
         }
     }
 
-    fn commit(&self, lp: LpId, at: Time, told: &u64, output: &mut Self::Output) {
-        output.push((lp, at, *told));
+    fn commit(&self, lp: LpId, at: Time, payload: &u64, output: &mut Self::Output) {
+        output.push((lp, at, *payload));
     }
 }
 
@@ -72,7 +72,7 @@ fn a_program_outside_is_not_told_of_what_was_cancelled_before() {
         let report = run.run().expect("both sides keep the rules");
         let mut committed: Vec<_> = report.outputs.into_iter().flatten().collect();
         committed.sort();
-        let expected = |lp| [(2, 0), (11, 11)].map(|(at_s, told)| (LpId(lp), Time::secs(at_s), told));
+        let expected = |lp| [(2, 0), (11, 11)].map(|(at_s, payload)| (LpId(lp), Time::secs(at_s), payload));
         assert_eq!(committed, [expected(0), expected(1)].concat(), "{what}");
         let told_of = other.join().expect("the other side does not panic").expect("the stream works");
         assert_eq!(told_of, [11], "{what}");

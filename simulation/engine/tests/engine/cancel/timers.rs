@@ -81,7 +81,7 @@ pub struct Memory {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Serialize, Deserialize)]
-pub enum Told {
+pub enum Message {
     /// The timer of this number is due.
     Timer { number: u32, left: u32 },
     /// From another LP, perhaps with the id of a timer of its own.
@@ -91,8 +91,8 @@ pub enum Told {
 /// What a run leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
-    pub committed: Vec<(LpId, Time, Told)>,
-    pub left_over: Vec<(LpId, Time, Told)>,
+    pub committed: Vec<(LpId, Time, Message)>,
+    pub left_over: Vec<(LpId, Time, Message)>,
     /// After each event that was committed, the LP's trace and how much has happened to it.
     pub states: Vec<(LpId, Time, u64, u32)>,
     /// The same at the end.
@@ -127,7 +127,7 @@ impl<W: Way> Timers<W> {
 
     fn schedule(&self, memory: &mut Memory, left: u32, cx: &mut Context<Self>) -> usize {
         let delay = Time::nanos(self.grain.as_nanos() * [0, 0, 1, 2, 3, 9][cx.rng().below(6) as usize]);
-        let timer = Told::Timer { number: memory.ids.len() as u32, left };
+        let timer = Message::Timer { number: memory.ids.len() as u32, left };
         let at = cx.now() + delay;
         let id = if cx.rng().chance(0.5) { cx.schedule(delay, timer) } else { cx.schedule_at(at, timer) };
         assert_eq!(id.time(), at);
@@ -179,14 +179,14 @@ impl<W: Way> Timers<W> {
             let extra = Time::nanos(self.grain.as_nanos() * cx.rng().below(5));
             let word = cx.rng().u64() ^ memory.trace;
             let timer = memory.ids.last().copied();
-            cx.send(to, self.lookahead + extra, Told::Word { word, left, timer });
+            cx.send(to, self.lookahead + extra, Message::Word { word, left, timer });
         }
     }
 }
 
 impl<W: Way> Model for Timers<W> {
     type State = Memory;
-    type Event = Told;
+    type Event = Message;
     type Output = Output;
 
     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
@@ -212,22 +212,22 @@ impl<W: Way> Model for Timers<W> {
         }
         memory
     }
-    fn handle(&self, memory: &mut Memory, told: &Told, cx: &mut Context<Self>) {
+    fn handle(&self, memory: &mut Memory, message: &Message, cx: &mut Context<Self>) {
         cx.keep(memory.trace);
         cx.keep(memory.ids.len() as u64);
         cx.keep(u64::from(memory.happened));
-        if let (Told::Timer { number, .. }, false) = (told, W::CANCELS)
+        if let (Message::Timer { number, .. }, false) = (message, W::CANCELS)
             && std::mem::replace(&mut memory.over[*number as usize], true)
         {
             return;
         }
-        let (word, left) = match told {
-            Told::Timer { number, left } => {
+        let (word, left) = match message {
+            Message::Timer { number, left } => {
                 assert!(!W::is_pending(memory, *number as usize, cx), "it is happening");
                 assert!(!W::cancel(memory, *number as usize, cx), "it is happening");
                 (u64::from(*number), *left)
             }
-            Told::Word { word, left, timer } => {
+            Message::Word { word, left, timer } => {
                 let other = timer.is_some_and(|timer| W::cancel_of_other(timer, cx));
                 assert!(!other, "it is for another LP to cancel");
                 (*word, *left)
@@ -238,19 +238,19 @@ impl<W: Way> Model for Timers<W> {
         memory.trace ^= cx.now().as_nanos();
         self.act(memory, left, cx);
     }
-    fn commit(&self, lp: LpId, at: Time, told: &Told, output: &mut Output) {
-        output.committed.push((lp, at, told.clone()));
+    fn commit(&self, lp: LpId, at: Time, message: &Message, output: &mut Output) {
+        output.committed.push((lp, at, message.clone()));
     }
-    fn commit_state(&self, lp: LpId, memory: &Memory, at: Time, told: &Told, output: &mut Output) {
+    fn commit_state(&self, lp: LpId, memory: &Memory, at: Time, message: &Message, output: &mut Output) {
         assert_eq!(
             output.committed.last(),
-            Some(&(lp, at, told.clone())),
+            Some(&(lp, at, message.clone())),
             "right after the event was committed"
         );
         output.states.push((lp, at, memory.trace, memory.happened));
     }
-    fn left_over(&self, lp: LpId, at: Time, told: &Told, output: &mut Output) {
-        output.left_over.push((lp, at, told.clone()));
+    fn left_over(&self, lp: LpId, at: Time, message: &Message, output: &mut Output) {
+        output.left_over.push((lp, at, message.clone()));
     }
     fn finish(&self, lp: LpId, memory: &Memory, output: &mut Output) {
         output.remembered.push((lp, memory.trace, memory.happened));
@@ -258,7 +258,7 @@ impl<W: Way> Model for Timers<W> {
 }
 
 impl<W: Way> Undo for Timers<W> {
-    fn undo(&self, memory: &mut Memory, _: &Told, kept: &mut Kept<'_>) {
+    fn undo(&self, memory: &mut Memory, _: &Message, kept: &mut Kept<'_>) {
         memory.happened = kept.word() as u32;
         memory.ids.truncate(kept.word() as usize);
         memory.trace = kept.word();

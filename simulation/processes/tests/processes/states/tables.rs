@@ -27,7 +27,7 @@ macro_rules! receives {
         body!(|cx, world| {
             cx.sleep(secs($at)).await;
             let got = cx.receive_within("box", secs(3.0)).await;
-            world.note(&cx, "p", told(&got));
+            world.note(&cx, "p", outcome(&got));
         })
     };
 }
@@ -38,7 +38,7 @@ macro_rules! sends {
         body!(|cx, world| {
             cx.sleep(secs($at)).await;
             let sent = cx.send_within("box", 1, 1.0, secs(3.0)).await;
-            world.note(&cx, "p", told(&sent));
+            world.note(&cx, "p", outcome(&sent));
         })
     };
 }

@@ -2,18 +2,18 @@
 
 use paceline_processes::{Activity, Process};
 
-use super::super::{Body, State, World, secs, told};
+use super::super::{Body, State, World, outcome, secs};
 
 pub(super) fn rows() -> Vec<State> {
     let ten = ["v ok@10", "v ok@12", "v ok@22", "", "", "", "v ok@13"];
     let eleven = ["v ok@11", "v ok@12", "v ok@22", "", "", "", "v ok@14"];
     let limit_11 = ["v ok@10", "v late@11", "v late@14", "", "", "", "v ok@13"];
     vec![
-        alone!("compute", |cx, world| told(&cx.compute(10e9).await), ten),
-        alone!("start_compute, wait", |cx, world| told(&cx.start_compute(10e9).wait(&cx).await), ten),
+        alone!("compute", |cx, world| outcome(&cx.compute(10e9).await), ten),
+        alone!("start_compute, wait", |cx, world| outcome(&cx.start_compute(10e9).wait(&cx).await), ten),
         alone!(
             "start_compute, wait_within",
-            |cx, world| told(&cx.start_compute(10e9).wait_within(&cx, secs(11.0)).await),
+            |cx, world| outcome(&cx.start_compute(10e9).wait_within(&cx, secs(11.0)).await),
             limit_11
         ),
         alone!(
@@ -21,8 +21,8 @@ pub(super) fn rows() -> Vec<State> {
             |cx, world| {
                 let mut work = cx.start_compute(10e9);
                 let first = work.wait_within(&cx, secs(3.0)).await;
-                world.note(&cx, "v", told(&first));
-                told(&work.wait(&cx).await)
+                world.note(&cx, "v", outcome(&first));
+                outcome(&work.wait(&cx).await)
             },
             ["v late@3, v ok@10", "v late@4, v ok@12", "v late@14, v ok@22", "", "", "", "v late@6, v ok@13"]
         ),
@@ -30,7 +30,7 @@ pub(super) fn rows() -> Vec<State> {
             "start_compute, wait_any",
             |cx, world| {
                 let (mut work, mut never) = (cx.start_compute(10e9), cx.start_receive("never"));
-                told(&Activity::wait_any(&cx, &mut [&mut never, &mut work]).await)
+                outcome(&Activity::wait_any(&cx, &mut [&mut never, &mut work]).await)
             },
             ten
         ),
@@ -38,7 +38,7 @@ pub(super) fn rows() -> Vec<State> {
             "start_compute, wait_any_within",
             |cx, world| {
                 let (mut work, mut never) = (cx.start_compute(10e9), cx.start_receive("never"));
-                told(&Activity::wait_any_within(&cx, &mut [&mut never, &mut work], secs(11.0)).await)
+                outcome(&Activity::wait_any_within(&cx, &mut [&mut never, &mut work], secs(11.0)).await)
             },
             limit_11
         ),
@@ -46,7 +46,7 @@ pub(super) fn rows() -> Vec<State> {
             "start_compute, wait_all",
             |cx, world| {
                 let (mut one, mut other) = (cx.start_compute(10e9), cx.start_compute(5e9));
-                told(&Activity::wait_all(&cx, &mut [&mut one, &mut other]).await)
+                outcome(&Activity::wait_all(&cx, &mut [&mut one, &mut other]).await)
             },
             ten
         ),
@@ -55,7 +55,7 @@ pub(super) fn rows() -> Vec<State> {
             |cx, world| {
                 let mut work = cx.start_compute(10e9);
                 cx.sleep(secs(11.0)).await;
-                told(&work.wait(&cx).await)
+                outcome(&work.wait(&cx).await)
             },
             eleven
         ),
@@ -64,7 +64,7 @@ pub(super) fn rows() -> Vec<State> {
             |cx, world| {
                 let mut work = cx.start_compute(10e9);
                 assert!(cx.receive_within("never", secs(11.0)).await.is_err());
-                told(&work.wait(&cx).await)
+                outcome(&work.wait(&cx).await)
             },
             eleven
         ),
@@ -73,7 +73,7 @@ pub(super) fn rows() -> Vec<State> {
             |cx, world| {
                 let mut work = cx.start_compute(10e9);
                 cx.compute(11e9).await.unwrap();
-                told(&work.wait(&cx).await)
+                outcome(&work.wait(&cx).await)
             },
             ["v ok@11", "v ok@13", "v ok@23", "", "", "", "v ok@14"]
         ),
@@ -92,7 +92,7 @@ pub(super) fn rows() -> Vec<State> {
             "a computation begun in the instant of the interruption",
             |cx, world| {
                 cx.sleep(secs(2.0)).await;
-                told(&cx.compute(10e9).await)
+                outcome(&cx.compute(10e9).await)
             },
             ["v ok@12", "v ok@14", "v ok@24", "", "", "", "v ok@15"]
         ),
@@ -100,7 +100,7 @@ pub(super) fn rows() -> Vec<State> {
             "a computation started in the instant of the interruption",
             |cx, world| {
                 cx.sleep(secs(2.0)).await;
-                told(&cx.start_compute(10e9).wait(&cx).await)
+                outcome(&cx.start_compute(10e9).wait(&cx).await)
             },
             ["v ok@12", "v ok@14", "v ok@24", "", "", "", "v ok@15"]
         ),

@@ -2,7 +2,7 @@
 
 use paceline_processes::{Activity, Process};
 
-use super::super::{Body, State, World, secs, told};
+use super::super::{Body, State, World, outcome, secs};
 
 const LIMIT_S: f64 = 8.0;
 
@@ -40,55 +40,60 @@ pub(super) fn rows() -> Vec<State> {
     vec![
         pair!(
             "send, no receiver yet",
-            |cx, world| told(&cx.send("box", 7, 1.0).await),
+            |cx, world| outcome(&cx.send("box", 7, 1.0).await),
             receives!(2.5),
             meets
         ),
         pair!(
             "send, on its way",
-            |cx, world| told(&cx.send("box", 7, 1.0).await),
+            |cx, world| outcome(&cx.send("box", 7, 1.0).await),
             receives!(1.5),
             flows(stays)
         ),
         pair!(
             "send_within, on its way",
-            |cx, world| told(&cx.send_within("box", 7, 1.0, secs(LIMIT_S)).await),
+            |cx, world| outcome(&cx.send_within("box", 7, 1.0, secs(LIMIT_S)).await),
             receives!(1.5),
             flows("p host off@2, v late@11")
         ),
         alone!(
             "send_within, nobody",
-            |cx, world| told(&cx.send_within("box", 7, 1.0, secs(3.0)).await),
+            |cx, world| outcome(&cx.send_within("box", 7, 1.0, secs(3.0)).await),
             nobody_comes
         ),
-        pair!("receive, no sender yet", |cx, world| told(&cx.receive("box").await), sends!(2.5), meets),
-        pair!("receive, on its way", |cx, world| told(&cx.receive("box").await), sends!(1.5), flows(stays)),
+        pair!("receive, no sender yet", |cx, world| outcome(&cx.receive("box").await), sends!(2.5), meets),
+        pair!(
+            "receive, on its way",
+            |cx, world| outcome(&cx.receive("box").await),
+            sends!(1.5),
+            flows(stays)
+        ),
         pair!(
             "receive_within, on its way",
-            |cx, world| told(&cx.receive_within("box", secs(LIMIT_S)).await),
+            |cx, world| outcome(&cx.receive_within("box", secs(LIMIT_S)).await),
             sends!(1.5),
             flows("p host off@2, v late@11")
         ),
         alone!(
             "receive_within, nobody",
-            |cx, world| told(&cx.receive_within("box", secs(3.0)).await),
+            |cx, world| outcome(&cx.receive_within("box", secs(3.0)).await),
             nobody_comes
         ),
         pair!(
             "start_send, wait, on its way",
-            |cx, world| told(&cx.start_send("box", 7, 1.0).wait(&cx).await),
+            |cx, world| outcome(&cx.start_send("box", 7, 1.0).wait(&cx).await),
             receives!(1.5),
             flows(stays)
         ),
         pair!(
             "start_send, wait, no receiver yet",
-            |cx, world| told(&cx.start_send("box", 7, 1.0).wait(&cx).await),
+            |cx, world| outcome(&cx.start_send("box", 7, 1.0).wait(&cx).await),
             receives!(2.5),
             meets
         ),
         pair!(
             "start_receive, wait, on its way",
-            |cx, world| told(&cx.start_receive("box").wait(&cx).await),
+            |cx, world| outcome(&cx.start_receive("box").wait(&cx).await),
             sends!(1.5),
             flows(stays)
         ),
@@ -96,7 +101,7 @@ pub(super) fn rows() -> Vec<State> {
             "start_receive, wait_any, no sender yet",
             |cx, world| {
                 let (mut one, mut never) = (cx.start_receive("box"), cx.start_receive("never"));
-                told(&Activity::wait_any(&cx, &mut [&mut never, &mut one]).await)
+                outcome(&Activity::wait_any(&cx, &mut [&mut never, &mut one]).await)
             },
             sends!(2.5),
             meets
@@ -106,7 +111,7 @@ pub(super) fn rows() -> Vec<State> {
             |cx, world| {
                 let mut one = cx.start_receive("box");
                 cx.sleep(secs(6.0)).await;
-                told(&one.wait_within(&cx, secs(1.0)).await)
+                outcome(&one.wait_within(&cx, secs(1.0)).await)
             },
             sends!(1.5),
             [
@@ -125,8 +130,8 @@ pub(super) fn rows() -> Vec<State> {
                 let mut one = cx.start_receive("box");
                 let first = one.wait_within(&cx, secs(3.0)).await;
                 if first.is_err() {
-                    world.note(&cx, "v", told(&first));
-                    told(&one.wait(&cx).await)
+                    world.note(&cx, "v", outcome(&first));
+                    outcome(&one.wait(&cx).await)
                 } else {
                     "ok"
                 }
@@ -146,9 +151,9 @@ pub(super) fn rows() -> Vec<State> {
             "send to a mailbox at a host",
             |cx, world| {
                 cx.sleep(secs(1.5)).await;
-                told(&cx.send("desk", 7, 1.0).await)
+                outcome(&cx.send("desk", 7, 1.0).await)
             },
-            body!(|cx, world| world.note(&cx, "p", told(&cx.receive("desk").await))),
+            body!(|cx, world| world.note(&cx, "p", outcome(&cx.receive("desk").await))),
             [
                 "p ok@2.5, v ok@2.5",
                 "p ok@2.5, v ok@4",

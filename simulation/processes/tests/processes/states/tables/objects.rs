@@ -2,7 +2,7 @@
 
 use paceline_processes::Process;
 
-use super::super::{Body, State, World, secs, told};
+use super::super::{Body, State, World, outcome, secs};
 
 pub(super) fn rows() -> Vec<State> {
     let late_twice = [
@@ -17,21 +17,21 @@ pub(super) fn rows() -> Vec<State> {
     vec![
         pair!(
             "semaphore",
-            |cx, world| told(&world.objects().0.acquire(&cx).await),
+            |cx, world| outcome(&world.objects().0.acquire(&cx).await),
             body!(|cx, world| {
                 let permits = world.objects().0;
                 cx.sleep(secs(2.5)).await;
                 permits.release(&cx);
                 for at in [3.5, 5.0] {
                     cx.sleep_until(secs(at)).await;
-                    world.note(&cx, "p", told(&permits.acquire_within(&cx, secs(0.0)).await));
+                    world.note(&cx, "p", outcome(&permits.acquire_within(&cx, secs(0.0)).await));
                 }
             }),
             late_twice
         ),
         alone!(
             "semaphore, acquire_within",
-            |cx, world| told(&world.objects().0.acquire_within(&cx, secs(3.0)).await),
+            |cx, world| outcome(&world.objects().0.acquire_within(&cx, secs(3.0)).await),
             ["v late@3", "v late@4", "v late@14", "", "", "", "v late@6"]
         ),
         pair!(
@@ -40,7 +40,7 @@ pub(super) fn rows() -> Vec<State> {
                 let lock = world.objects().1;
                 cx.yield_now().await;
                 let held = lock.lock(&cx).await;
-                world.note(&cx, "v", told(&held));
+                world.note(&cx, "v", outcome(&held));
                 cx.sleep(secs(20.0)).await;
                 "ends"
             },
@@ -75,7 +75,7 @@ pub(super) fn rows() -> Vec<State> {
             body!(|cx, world| {
                 cx.sleep(secs(1.0)).await;
                 let held = world.objects().1.lock(&cx).await;
-                world.note(&cx, "p", told(&held));
+                world.note(&cx, "p", outcome(&held));
             }),
             [
                 "p ok@10, v ok@10",
@@ -93,7 +93,7 @@ pub(super) fn rows() -> Vec<State> {
                 let (_, lock, condition, ..) = world.objects();
                 let mut held = lock.lock(&cx).await.unwrap();
                 let noticed = condition.wait_within(&mut held, secs(5.0)).await;
-                world.note(&cx, "v", told(&noticed));
+                world.note(&cx, "v", outcome(&noticed));
                 cx.sleep(secs(20.0)).await;
                 "ends"
             },
@@ -123,7 +123,7 @@ pub(super) fn rows() -> Vec<State> {
             },
             body!(|cx, world| {
                 cx.sleep(secs(2.5)).await;
-                world.note(&cx, "p", told(&world.objects().3.wait(&cx).await));
+                world.note(&cx, "p", outcome(&world.objects().3.wait(&cx).await));
             }),
             [
                 "p ok@2.5, v ok@2.5",
@@ -137,14 +137,14 @@ pub(super) fn rows() -> Vec<State> {
         ),
         pair!(
             "queue",
-            |cx, world| told(&world.objects().4.get(&cx).await),
+            |cx, world| outcome(&world.objects().4.get(&cx).await),
             body!(|cx, world| {
                 let queue = world.objects().4;
                 cx.sleep(secs(2.5)).await;
                 queue.put(&cx, 5);
                 for at in [3.5, 5.0] {
                     cx.sleep_until(secs(at)).await;
-                    world.note(&cx, "p", told(&queue.get_within(&cx, secs(0.0)).await));
+                    world.note(&cx, "p", outcome(&queue.get_within(&cx, secs(0.0)).await));
                 }
             }),
             late_twice

@@ -3,7 +3,7 @@
 use paceline_network::HostId;
 use paceline_processes::Process;
 
-use super::super::{Body, State, World, secs, told};
+use super::super::{Body, State, World, outcome, secs};
 
 pub(super) fn rows() -> Vec<State> {
     vec![
@@ -26,13 +26,13 @@ pub(super) fn rows() -> Vec<State> {
         ),
         pair!(
             "join",
-            |cx, world| told(&cx.join(*world.peer.get().unwrap()).await),
+            |cx, world| outcome(&cx.join(*world.peer.get().unwrap()).await),
             body!(|cx, world| cx.sleep(secs(2.5)).await),
             ["v ok@2.5", "v ok@4", "v ok@14", "", "", "", "v ok@3"]
         ),
         pair!(
             "join_within",
-            |cx, world| told(&cx.join_within(*world.peer.get().unwrap(), secs(3.0)).await),
+            |cx, world| outcome(&cx.join_within(*world.peer.get().unwrap(), secs(3.0)).await),
             body!(|cx, world| cx.sleep(secs(30.0)).await),
             ["v late@3", "v late@4", "v late@14", "", "", "", "v late@6"]
         ),
@@ -46,7 +46,7 @@ pub(super) fn rows() -> Vec<State> {
                 // It knows its number only by the peer's own.
                 let (own, next) = (cx.id().0, paceline_processes::ProcessId(cx.id().0 + 1));
                 assert_eq!(own + 1, next.0);
-                world.note(&cx, "p", told(&cx.join(next).await));
+                world.note(&cx, "p", outcome(&cx.join(next).await));
             }),
             [
                 "p ok@10, v ok@10",
@@ -83,7 +83,7 @@ pub(super) fn rows() -> Vec<State> {
                     own.note(&cx, "c", "ok");
                 };
                 let child = cx.spawn("child", HostId(2), child).await.unwrap();
-                told(&cx.join(child).await)
+                outcome(&cx.join(child).await)
             },
             [
                 "c ok@10, v ok@10",
