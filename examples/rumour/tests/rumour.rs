@@ -24,9 +24,9 @@ fn run(settings: &[&str]) -> Value {
 /// Standard error of a command that is refused.
 fn refused(arguments: &[&str]) -> String {
     let output = rumour(arguments);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    told
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    printed
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn a_rumour_spreads_in_the_same_way_however_it_is_run() {
 #[test]
 fn it_has_the_commands_of_every_program() {
     let checked = rumour(&["check", SCENARIO]);
-    let told = String::from_utf8_lossy(&checked.stdout).into_owned();
-    assert!(checked.status.success() && told.contains("Rumour") && told.contains("1,000"), "{told}");
+    let printed = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && printed.contains("Rumour") && printed.contains("1,000"), "{printed}");
     let list = rumour(&["list"]);
     assert!(String::from_utf8_lossy(&list.stdout).contains("the type Rumour"));
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -73,14 +73,14 @@ fn it_has_the_commands_of_every_program() {
 
 #[test]
 fn mistakes_are_told_with_their_places() {
-    for (change, told) in [
+    for (change, printed) in [
         ("model.people=1", "1 people; allowed: at least 2"),
         ("model.persons=5", "persons"),
         ("network.model=lv08", "platform"),
         ("run.federates=0", "from 1 to 1000, the number of hosts"),
     ] {
         let found = refused(&["run", SCENARIO, "--set", change]);
-        assert!(found.contains(told), "{change}: {found}");
+        assert!(found.contains(printed), "{change}: {found}");
     }
     let found = refused(&["check", "--determinism", SCENARIO]);
     assert!(found.contains("a model of processes"), "{found}");
