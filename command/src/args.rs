@@ -181,7 +181,7 @@ Examples:
 
 #[cfg(target_os = "linux")]
 const JOIN_EXAMPLES: &str = "\
-What is to be run is told by the process that listens at ADDRESS: `paceline run --processes`.
+The process that listens at ADDRESS (`paceline run --processes`) sends what is to be run.
 Files that the scenario names must be at the same place on every host.
 
 Exit status: 0 when the run ended; 1 for a failure while running, or when the run cannot be joined.

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_finds_no_page_is_told_how_one_is_made() {
+    fn who_finds_no_page_is_reported_how_one_is_made() {
         let message = choice(&[]);
         assert!(
             ["paceline pace", "paceline lvt new FILE", ENV, "--page"]

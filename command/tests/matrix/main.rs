@@ -19,7 +19,7 @@ use modes::{Mode, every_mode, reference, some_modes};
 use scenarios::SCENARIOS;
 
 /// Past the test harness, which shows only what failing tests print.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     writeln!(io::stderr(), "{line}").expect("standard error takes text");
 }
 
@@ -58,7 +58,7 @@ fn agrees(name: &str) {
     if full {
         let (events, digest) = (&expected.facts["events_committed"], &expected.facts["digest"]);
         let seconds = start.elapsed().as_secs_f64();
-        tell(&format!(
+        print_line(&format!(
             "{name}: {} runs of {events} events, digest {digest}, {seconds:.0} s",
             modes.len() + 1
         ));

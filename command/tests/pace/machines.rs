@@ -237,7 +237,7 @@ fn a_relay_that_is_asked_to_end_frees_its_slots() {
 }
 
 #[test]
-fn mistakes_of_a_relay_are_told_in_one_line_with_status_2() {
+fn mistakes_of_a_relay_are_reported_in_one_line_with_status_2() {
     let folder = tempfile::tempdir().expect("there can be folders");
     let (page, memory) = pages(folder.path());
     let page = page.path().to_str().expect("its path is UTF-8");

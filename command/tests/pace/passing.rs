@@ -40,7 +40,7 @@ fn a_command_in_a_process_group_of_its_own_is_waited_for() {
 }
 
 #[test]
-fn a_command_that_is_not_there_or_cannot_be_executed_is_told_as_by_shells() {
+fn a_command_that_is_not_there_or_cannot_be_executed_is_reported_as_by_shells() {
     let folder = tempfile::tempdir().expect("there can be folders");
     let plain = folder.path().join("plain");
     fs::write(&plain, "no program").expect("files can be written");

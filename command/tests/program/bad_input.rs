@@ -162,7 +162,7 @@ fn mistakes_in_overrides_and_options() {
 }
 
 #[test]
-fn numbers_of_another_type_are_told_the_range_that_holds() {
+fn numbers_of_another_type_are_reported_the_range_that_holds() {
     let chord = "[model]\nkind = \"chord\"\npeers = 20\n[run]\nuntil = \"5s\"\n";
     let allowed = |what: &str| format!("; allowed: a whole number from 1{what}");
     for (text, key, range) in [

@@ -10,7 +10,7 @@ use crate::resume::{PHOLD, interrupted};
 use crate::{Running, error_text, paceline, says, stderr};
 
 #[test]
-fn what_is_no_checkpoint_of_this_program_is_told_as_what_it_is() {
+fn what_is_no_checkpoint_of_this_program_is_reported_as_what_it_is() {
     let folder = interrupted();
     let whole = fs::read(folder.path().join("phold.checkpoint")).unwrap();
     let header: serde_json::Value = serde_json::from_slice(&header(&whole)).unwrap();

@@ -13,7 +13,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_sound_model_is_told_how_far_it_was_compared() {
+fn a_sound_model_is_reported_how_far_it_was_compared() {
     let folder = folder();
     let run = paceline(folder.path(), &["run", "small.toml", "--quiet"]);
     let events = stdout(&run).split(' ').nth(1).unwrap().to_owned();
@@ -30,7 +30,7 @@ fn a_sound_model_is_told_how_far_it_was_compared() {
 }
 
 #[test]
-fn a_rule_that_both_runs_break_is_told_as_in_a_run() {
+fn a_rule_that_both_runs_break_is_reported_as_in_a_run() {
     let folder = folder();
     let far = ["--set", "model.lookahead=106000d", "--set", "run.until=213000d"];
     let arguments: Vec<&str> = ["check", "--determinism", "small.toml"].into_iter().chain(far).collect();

@@ -111,7 +111,7 @@ fn a_stopped_process_ends_the_run() {
         let (mut first, others) = start(folder.path(), &["--link", link, "--silence", "3s"]);
         kill_process(others[0], Signal::STOP).unwrap();
         let stopped = Instant::now();
-        until("it is told before", || {
+        until("it is reported before", || {
             first.stderr().contains("warning: no sign of life from process").then_some(())
         });
         assert!(first.child.try_wait().unwrap().is_none(), "it is not lost yet");
@@ -124,12 +124,12 @@ fn a_stopped_process_ends_the_run() {
 }
 
 #[test]
-fn a_process_that_is_stopped_for_a_while_is_told_and_not_lost() {
+fn a_process_that_is_stopped_for_a_while_is_reported_and_not_lost() {
     for link in ["shared-memory", "tcp"] {
         let folder = folder();
         let (mut first, others) = start(folder.path(), &["--link", link, "--silence", "4s"]);
         kill_process(others[0], Signal::STOP).unwrap();
-        until("it is told", || {
+        until("it is reported", || {
             first.stderr().contains("warning: no sign of life from process").then_some(())
         });
         kill_process(others[0], Signal::CONT).unwrap();

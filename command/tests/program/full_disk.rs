@@ -35,7 +35,7 @@ fn on_a_full_disk(folder: &Path, kilobytes: u32, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn results_are_told_before_files_are_written() {
+fn results_are_reported_before_files_are_written() {
     let folder = folder();
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/machine-phold.toml");
     let machine = machine.to_str().unwrap();
@@ -66,7 +66,7 @@ fn results_are_told_before_files_are_written() {
 }
 
 #[test]
-fn replications_are_told_whose_files_cannot_be_written() {
+fn replications_are_reported_whose_files_cannot_be_written() {
     let folder = folder();
     let full = on_a_full_disk(
         folder.path(),

@@ -52,7 +52,7 @@ fn a_log_is_the_same_however_the_run_is_divided_and_holds_all_events() {
 }
 
 #[test]
-fn what_cannot_be_logged_is_told_before_the_run() {
+fn what_cannot_be_logged_is_reported_before_the_run() {
     let folder = folder();
     for (arguments, status, printed) in [
         (&["--log", "no/log"][..], 1, "cannot write no/log"),

@@ -40,7 +40,7 @@ fn each_look_is_a_line_of_json_with_every_owner() {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line_with_status_2() {
+fn mistakes_are_reported_in_one_line_with_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page");
     std::fs::write(&path, "no page at all").unwrap();

@@ -124,7 +124,7 @@ fn routes_are_those_of_the_transfers_or_of_all_hosts() {
 }
 
 #[test]
-fn mistakes_in_transfers_are_told_with_their_line() {
+fn mistakes_in_transfers_are_reported_with_their_line() {
     let columns = "source,destination,bytes";
     let number = "allowed: a number from 0 to 1e18";
     for (text, message) in [

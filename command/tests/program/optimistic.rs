@@ -42,7 +42,7 @@ fn run(folder: &Path, settings: &[&str]) -> Value {
 }
 
 #[test]
-fn every_setting_gives_the_same_result_and_is_told() {
+fn every_setting_gives_the_same_result_and_is_reported() {
     let folder = folder();
     let sequential = run(folder.path(), &["run.protocol=sequential"]);
     let file = || fs::read(folder.path().join("out/summary.json")).unwrap();

@@ -102,7 +102,7 @@ fn the_digest_depends_on_nothing_of_how_it_is_run() {
 }
 
 #[test]
-fn people_are_told_and_files_written() {
+fn people_are_reported_and_files_written() {
     let folder = folder();
     let output = paceline(folder.path(), &["run", "ring.toml", "--out", "results"]);
     let page = stdout(&output);
@@ -127,7 +127,7 @@ fn people_are_told_and_files_written() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     let folder = folder();
     let printed = |settings: &[&str]| {
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
@@ -194,7 +194,7 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
 }
 
 #[test]
-fn ends_of_ranks_and_what_stops_them_are_told() {
+fn ends_of_ranks_and_what_stops_them_are_reported() {
     let folder = folder();
     let scenario = "[model]\nkind = \"mpi-trace\"\ntrace = \"list\"\n[network]\nmodel = \"cm02\"\nplatform = \"two.xml\"\n";
     let platform = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/>\
@@ -246,7 +246,7 @@ const MASTER: &str = r#"<platform version="4.1">
 </platform>"#;
 
 #[test]
-fn a_deployment_places_masters_and_workers_and_its_mistakes_are_told() {
+fn a_deployment_places_masters_and_workers_and_its_mistakes_are_reported() {
     let folder = folder();
     let scenario = "[model]\nkind = \"master-workers\"\ndeployment = \"d.xml\"\n[network]\nmodel = \"cm02\"\nplatform = \"cluster.xml\"\n";
     fs::write(folder.path().join("ring.toml"), scenario).unwrap();

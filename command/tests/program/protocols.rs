@@ -29,7 +29,7 @@ fn assert_told(folder: &Path, mistakes: &[(&[&str], &[&str])]) {
 }
 
 #[test]
-fn a_swarm_shares_its_file_and_its_mistakes_are_told() {
+fn a_swarm_shares_its_file_and_its_mistakes_are_reported() {
     let folder = folder(SWARM);
     let summary = json(folder.path(), &["run.threads=2"]);
     assert_eq!((&summary["model"], &summary["ended_by"]), (&"bittorrent".into(), &"horizon".into()));
@@ -69,7 +69,7 @@ fn a_swarm_shares_its_file_and_its_mistakes_are_told() {
 }
 
 #[test]
-fn a_farm_does_all_its_tasks_and_its_mistakes_are_told() {
+fn a_farm_does_all_its_tasks_and_its_mistakes_are_reported() {
     let folder = folder(FARM);
     let summary = json(folder.path(), &["run.threads=2"]);
     assert_eq!((&summary["model"], &summary["ended_by"]), (&"farm".into(), &"processes".into()));

@@ -119,7 +119,7 @@ fn people_get_a_page_or_a_line() {
 }
 
 #[test]
-fn why_a_run_ended_is_told() {
+fn why_a_run_ended_is_reported() {
     let folder = folder();
     let empty = json(folder.path(), &["--set", "model.messages_per_lp=0"]);
     assert_eq!((&empty["ended_by"], &empty["events_committed"]), (&"no-events".into(), &0.into()));

@@ -118,7 +118,7 @@ fn if_only_strangers_come_one_line_says_what_they_were() {
 /// The other way round: a process that joins finds something else at the port, and ends in time with one
 /// line.
 #[test]
-fn who_joins_a_stranger_is_told_what_it_is() {
+fn who_joins_a_stranger_is_reported_what_it_is() {
     let folder = folder();
     let cases: [(&[u8], &str); 5] = [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "the other side is no paceline process"),

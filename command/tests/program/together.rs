@@ -240,7 +240,7 @@ fn assert_told(folder: &Path, arguments: &[&str], status: i32, parts: &[&str]) {
 }
 
 #[test]
-fn mistakes_are_told_in_one_line() {
+fn mistakes_are_reported_in_one_line() {
     let folder = folder();
     let path = folder.path();
     let phold = |more: &[&'static str]| [&["run", "phold.toml", "--processes", "3"], more].concat();

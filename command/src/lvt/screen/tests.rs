@@ -19,7 +19,7 @@ fn shown_of(look: &Look, width: u16, height: u16, top: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_last_and_the_first_are_told_with_what_is_between_them() {
+fn the_last_and_the_first_are_reported_with_what_is_between_them() {
     let lines = shown(110, 10, 0);
     assert_eq!(lines[1], "5 of 1024 slots, 1 runs, 1 waits, 1 done, 1 not simulating, 1 gone");
     assert_eq!(lines[2], "LVT 2.000000 s to 2.500000 s, 500.000 ms apart");
@@ -69,7 +69,7 @@ fn numbers_are_whole_however_narrow_the_terminal_is() {
 }
 
 #[test]
-fn spans_are_told_in_the_unit_that_suits_them() {
+fn spans_are_reported_in_the_unit_that_suits_them() {
     let shown = [0, 999, 1_000, 1_234_567, u64::MAX].map(span);
     assert_eq!(shown, ["0 ns", "999 ns", "1.000 us", "1.234 ms", "18,446,744,073.709 s"]);
 }

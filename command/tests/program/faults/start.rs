@@ -114,7 +114,7 @@ fn a_loss_while_a_restart_begins_costs_another_restart() {
     kill_process(others[0], Signal::KILL).unwrap();
     let mut before = others;
     for left in [4, 3, 2] {
-        until("the loss is told", || {
+        until("the loss is reported", || {
             first.stderr().contains(&format!("restarts left: {left}")).then_some(())
         });
         // At once, before they have found each other.
