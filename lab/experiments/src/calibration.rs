@@ -106,7 +106,7 @@ constants! {
     artis.slice = 100_000_000 ns: "time slice of the O(1) scheduler of Linux 2.6";
     artis.tick = 1_000_000 ns: "1000 ticks a second in Linux 2.6";
     artis.smt = 600 permille: "two hyper-threads of a Pentium 4 together give about 1.2 of one alone (Bulpin \
-        and Pratt, 2004); Intel tells of 1.3 at best";
+        and Pratt, 2004); Intel states 1.3 at best";
     artis.send = 6_000 ns: "a small TCP message: system call, stack and driver, some 17,000 cycles of a 2.8 \
         GHz Pentium 4; without a hypervisor about half of cs.send";
     artis.receive = 6_000 ns: "the same on its way in";

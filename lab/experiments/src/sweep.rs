@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_is_told_to_the_plan_and_changes_no_constant() {
+    fn a_parameter_is_reported_to_the_plan_and_changes_no_constant() {
         let setup = Setup::default();
         let over = Over::parameter("rounds", Axis::linear("rounds", ""), &[1, 2], 3, &setup);
         let seen = std::cell::RefCell::new(Vec::new());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_missing_is_told() {
+    fn a_run_that_is_missing_is_reported() {
         let setup = Setup::default();
         let only_ours = Results { measures: cells(&setup).map(|cell| (cell.key, (cell.job)())).into() };
         let of = |results: &Results| {

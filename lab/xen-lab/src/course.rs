@@ -71,7 +71,7 @@ pub fn course(
     let job = |boot: Boot| once_or_twice(lab, &boot, course, progress);
     batch.run(course.workers, &job, &mut |Ran { key, output: (booted, difference), wall }| {
         progress(Progress::Booted { boot: &key, wall });
-        different.extend(difference.map(|told| (key.clone(), told)));
+        different.extend(difference.map(|text| (key.clone(), text)));
         results.boots.insert(key, booted.transcript);
     })?;
     let findings = batch.judge(&results).into_iter().map(|Judged { mut finding, keys }| {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn both_streams_are_read_and_a_failure_is_told_with_their_end() {
+    fn both_streams_are_read_and_a_failure_is_reported_with_their_end() {
         let stop = Stop::default();
         assert_eq!(run("it", shell("echo one; echo two >&2"), &stop).expect("it succeeds"), ["one", "two"]);
         let failed = run("it", shell("seq 1 100; exit 3"), &stop).expect_err("it fails").to_string();

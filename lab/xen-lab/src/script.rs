@@ -164,9 +164,9 @@ mod tests {
             .collect();
         let script = format!("{stubs}\nfail() {{ echo failed; }}\n{}", steps(&all));
         let output = Command::new("sh").args(["-ec", &script]).output().expect("there is a shell");
-        let told = "tell|one|echo 'it''s' \"$x\" `y` \\|\nawait|one|7|\n";
+        let pair = "tell|one|echo 'it''s' \"$x\" `y` \\|\nawait|one|7|\n";
         let expected = format!(
-            "mark|a b|\ncreate|one|\ncreate|two|\nready|one|\nready|two|\n{told}{told}set_parameter|nsx-tick-us|300|\nusleep|3000|\nsay|shell|\n"
+            "mark|a b|\ncreate|one|\ncreate|two|\nready|one|\nready|two|\n{pair}{pair}set_parameter|nsx-tick-us|300|\nusleep|3000|\nsay|shell|\n"
         );
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_no_folder_is_missing_and_its_package_is_told() {
+    fn what_is_in_no_folder_is_missing_and_its_package_is_reported() {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder can be made"));
         for (folder, tool) in folders.iter().zip(["make", "xz"]) {
             File::create(folder.path().join(tool)).expect("a file can be made");

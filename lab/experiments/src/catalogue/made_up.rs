@@ -56,7 +56,7 @@ fn all_are_there_in_the_order_of_the_papers() {
 }
 
 #[test]
-fn runs_are_told_apart_and_those_in_real_time_have_the_machine_to_themselves() {
+fn runs_are_reported_apart_and_those_in_real_time_have_the_machine_to_themselves() {
     let keys = |name: &str, quick| -> BTreeSet<String> {
         let cells = planned(name, &Setup { quick, ..Setup::default() }).cells;
         let is_real = name.starts_with("sg-") || ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&name);

@@ -169,7 +169,7 @@ impl Case {
 
 /// What DOM-C has received.
 pub fn heard(ran: &Ran) -> Found<&Outcome> {
-    outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 does not tell".into()))
+    outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 has no outcome".into()))
 }
 
 /// How many rounds in a hundred were out of order.

@@ -62,7 +62,7 @@ fn every_experiment_has_a_file_that_names_it_and_gives_all_that_it_compares() {
 }
 
 #[test]
-fn a_value_of_a_wrong_type_an_empty_list_and_an_unknown_key_are_told_with_their_places() {
+fn a_value_of_a_wrong_type_an_empty_list_and_an_unknown_key_are_reported_with_their_places() {
     for experiment in experiments() {
         let name = experiment.name;
         for quick in QUICK {
@@ -202,7 +202,7 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
 }
 
 #[test]
-fn what_is_not_built_in_is_told_in_a_sentence() {
+fn what_is_not_built_in_is_reported_in_a_sentence() {
     let experiment = named("nsx-fig10");
     let printed = |changes: &[&str], quick| {
         let changes: Vec<String> = changes.iter().map(|text| (*text).to_owned()).collect();

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_decides_and_those_that_are_slower_are_told() {
+    fn the_mean_decides_and_those_that_are_slower_are_reported() {
         let pairs = |plus: [f64; 3]| plus.map(|plus| (format!("took {plus}"), 1.0, plus));
         let faster = |pairs: [(String, f64, f64); 3]| {
             let mut claims = Claims::default();

@@ -29,7 +29,7 @@ fn flat_run_times_are_not_swept_and_the_gains_beside_them_are_those_of_the_runs(
 }
 
 #[test]
-fn a_gain_that_a_quantity_mends_is_told_with_the_values_that_do() {
+fn a_gain_that_a_quantity_mends_is_reported_with_the_values_that_do() {
     let seconds = |key: &str| {
         let mended =
             ["psx.fan_in=1", "psx.event=500", "psx.ahead=1"].iter().any(|value| key.ends_with(value));

@@ -143,7 +143,7 @@ impl Runs {
              The published gains need federates that poll."
                 .into(),
             "At LOC 100 nothing arrives from other federates. A federate that waits for LBTS nevertheless would gain as much as at \
-             LOC 90; the small gain that was published tells that it does not, as here: the model declares no channels between \
+             LOC 90; the small gain that was published shows that it does not, as here: the model declares no channels between \
              federates, and reductions go on beside the events."
                 .into(),
         ];

@@ -93,7 +93,7 @@ impl Runs {
 
     fn over_carriers(&self, over: &Over, results: &Results, gear: Gear) -> Found<Sweep> {
         let reason = "The fewer VCPUs of DOM0 carry packets, the more of its credits each of them has. The paper does not say how many do. Xen gives DOM0 a VCPU \
-                      for each PCPU unless it is told otherwise, and here all of them carry; but the back-end of Linux 2.6.18 is one pair of tasklets for \
+                      for each PCPU unless it is set otherwise, and here all of them carry; but the back-end of Linux 2.6.18 is one pair of tasklets for \
                       all guests, and a tasklet runs on one VCPU at a time.";
         let percent = |results: &Results| Ok(100.0 * change(&self.times(results, gear)?[self.enough()?..]));
         let curve = over.curve(gear.name(), Wanted::AtMost(100.0 * FLAT), results, percent)?;

@@ -21,7 +21,7 @@ fn what_runs_in_xen_is_listed_apart() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_started() {
+fn mistakes_are_reported_before_anything_is_started() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str], because: &str| {
         let output = lab(folder.path(), &[&["reproduce", "--on"], arguments].concat());
@@ -69,7 +69,7 @@ fn parameters_are_printed_and_run_from_a_file_and_the_report_tells_them() {
 }
 
 #[test]
-fn mistakes_in_parameters_are_told_with_their_places_before_anything_runs() {
+fn mistakes_in_parameters_are_reported_with_their_places_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str], because: &str| {
         let output = lab(folder.path(), &[&["reproduce", "--out", "page"], arguments].concat());

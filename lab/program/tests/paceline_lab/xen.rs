@@ -23,7 +23,7 @@ fn stderr_text(output: &Output) -> String {
 }
 
 #[test]
-fn a_mistake_is_told_with_what_is_allowed_before_anything_is_fetched() {
+fn a_mistake_is_reported_with_what_is_allowed_before_anything_is_fetched() {
     let cache = tempfile::tempdir().expect("a folder");
     let mistakes: [(&[&str], &str); 4] = [
         (&["run", "xen-nothing"], "there is no experiment \"xen-nothing\"; there are xen-smoke"),

@@ -104,7 +104,7 @@ pub fn plan(setup: &Setup) -> Plan {
 fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, TranscriptError> {
     let mut finding = Finding {
         about: vec![
-            "Eight guests spin on two PCPUs; four are honest, one simulates, and three tell the hypervisor random local virtual \
+            "Eight guests spin on two PCPUs; four are honest, one simulates, and three give the hypervisor random local virtual \
              times, the least for ever, or none. One crashes, and a ninth comes and goes. Hypervisors check their invariants at every \
              decision."
                 .into(),
@@ -173,7 +173,7 @@ fn check_reports(results: &Results, key: &str, scheduler: &str) -> Result<Check,
     let listens = TAKE_REPORTS.contains(&scheduler);
     let heard = found.iter().filter(|answer| **answer == 1.0).count();
     Ok(claim(
-        format!("{scheduler}: guests that found somebody to tell their LVT"),
+        format!("{scheduler}: guests that found a scheduler that takes their LVT"),
         format!("{heard} of {}", found.len()),
         if listens { format!("{liars} of {liars}") } else { format!("0 of {liars}") },
         found.len() == liars && heard == if listens { liars } else { 0 },

@@ -63,7 +63,7 @@ fn judge(results: &Results) -> Result<Finding, TranscriptError> {
             "0",
             done == [0.0, 0.0],
         ),
-        claim("LVTs told to the hypervisor", format!("{reports}"), "some", reports > 0.0),
+        claim("LVTs reported to the hypervisor", format!("{reports}"), "some", reports > 0.0),
         claim(
             "PSX's tick, set to 500 us while it runs",
             format!("{} us", tick_ns / 1e3),

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_apart_by_part_and_by_who_has_said_them() {
+    fn values_are_reported_apart_by_part_and_by_who_has_said_them() {
         let said = read(&[
             "lab: mark=",
             "guest a: paceline: ready=1",

@@ -127,7 +127,7 @@ fn lu_sends_what_the_benchmark_sends_and_computes_the_same_however_it_waits() {
 }
 
 #[test]
-fn hogs_do_as_much_as_they_are_told() {
+fn hogs_do_as_much_as_they_are_reported() {
     let Some(folder) = built() else { return };
     let output =
         Command::new(folder.path().join("hog")).args(["--units", "7", "--unit", "100"]).output().unwrap();
@@ -135,7 +135,7 @@ fn hogs_do_as_much_as_they_are_told() {
 }
 
 #[test]
-fn wrong_options_are_told_with_what_is_allowed() {
+fn wrong_options_are_reported_with_what_is_allowed() {
     let Some(folder) = built() else { return };
     for (program, options, because) in [
         ("hog", "--units -1", "--units: is no number"),
@@ -195,7 +195,7 @@ fn reported(mode: &str, kind: &str, guest_type: &str) -> Option<String> {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn a_hypervisor_of_ours_is_told_what_would_stand_on_the_page() {
+fn a_hypervisor_of_ours_is_reported_what_would_stand_on_the_page() {
     let Some(reports) = reported("ours", "xen", "PV") else { return };
     let [lvt_max, done] = [u64::MAX >> 1, u64::MAX];
     let expected = [

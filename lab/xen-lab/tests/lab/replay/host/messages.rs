@@ -21,7 +21,7 @@ pub struct Messages {
 }
 
 impl Host {
-    fn tell(&mut self, dom: u32, line: String) {
+    fn report_pending(&mut self, dom: u32, line: String) {
         let own = &self.messages[&dom];
         let messages = own.ports.len() as u32 + own.read;
         self.act(line, |policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
@@ -30,7 +30,7 @@ impl Host {
     /// Xen makes a port pending, as it does without asking whether it is.
     pub fn port(&mut self, dom: u32, port: u32) {
         self.messages.entry(dom).or_default().ports.insert(port);
-        self.tell(dom, format!("port {dom} {port}"));
+        self.report_pending(dom, format!("port {dom} {port}"));
     }
 
     /// The guest clears the so-manieth of its pending ports.
@@ -38,14 +38,14 @@ impl Host {
         let own = self.messages.entry(dom).or_default();
         if let Some(port) = own.ports.iter().nth(number % own.ports.len().max(1)).copied() {
             own.ports.remove(&port);
-            self.tell(dom, format!("clear {dom} {port}"));
+            self.report_pending(dom, format!("clear {dom} {port}"));
         }
     }
 
     /// All ports of the domain are closed.
     pub fn close_ports(&mut self, dom: u32) {
         self.messages.entry(dom).or_default().ports.clear();
-        self.tell(dom, format!("closed {dom}"));
+        self.report_pending(dom, format!("closed {dom}"));
     }
 
     /// A guest that runs writes its page.
