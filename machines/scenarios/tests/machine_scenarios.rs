@@ -97,7 +97,7 @@ fn a_group_on_two_hosts_works_together_and_ends_at_once_over_the_link() {
 }
 
 #[test]
-fn mistakes_of_groups_are_told_at_their_places() {
+fn mistakes_of_groups_are_reported_at_their_places() {
     let between = "[[domain]]\nname = \"other\"\nhost = \"left\"\nworkload = \"hog\"\n\n";
     let apart =
         TEXT.replace("[[domain]]\nname = \"ep-right\"", &format!("{between}[[domain]]\nname = \"ep-right\""));

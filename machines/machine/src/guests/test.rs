@@ -192,7 +192,7 @@ fn every_message_is_acknowledged_once() {
 }
 
 #[test]
-fn impossible_numbers_of_processes_are_told() {
+fn impossible_numbers_of_processes_are_reported() {
     let lu = |class, processes| lu::programs(&lu::Settings::new(class, processes), ProcessId(0)).map(|_| ());
     let allowed = |result: Result<(), MachineError>| match result {
         Err(MachineError::BadSpec { allowed, .. }) => allowed,

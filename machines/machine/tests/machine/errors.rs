@@ -110,7 +110,7 @@ fn what_is_just_allowed_runs() {
 }
 
 #[test]
-fn what_a_policy_refuses_is_told_with_the_place() {
+fn what_a_policy_refuses_is_reported_with_the_place() {
     assert_eq!(
         error_of(|spec| spec.hosts[1].policy.settings.set("slcie", Setting::Nanos(1))),
         "other: round-robin has no setting `slcie`; allowed: slice"

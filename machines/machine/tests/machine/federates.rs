@@ -182,7 +182,7 @@ fn a_model_that_breaks_a_rule_ends_the_run_with_what_it_did() {
 }
 
 #[test]
-fn what_is_not_done_or_is_no_federate_is_told() {
+fn what_is_not_done_or_is_no_federate_is_reported() {
     let model = Arc::new(phold(8, 4, 0.5));
     let guests = GuestSettings::default();
     let mut spec = machine(&model, model.partition(4), guests, 1, &["credit"]);

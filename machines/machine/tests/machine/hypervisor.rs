@@ -187,7 +187,7 @@ fn what_happens_at_the_horizon_still_happens() {
 }
 
 #[test]
-fn shares_are_told_by_jains_index() {
+fn shares_are_reported_by_jains_index() {
     let mut spec = host(2);
     spec.domains.push(domain("one", &[&[Act::Compute(MS)]]));
     spec.domains.push(domain("two", &[&[Act::Compute(3 * MS)]]));

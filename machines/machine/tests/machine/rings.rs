@@ -102,7 +102,7 @@ fn packets_from_a_link_stay_in_order_when_the_ring_of_their_guest_is_full() {
 }
 
 #[test]
-fn a_guest_that_asks_for_it_is_told_that_its_packets_have_left() {
+fn a_guest_that_asks_for_it_is_reported_that_its_packets_have_left() {
     let mut spec = host(3);
     spec.costs.response_ns = 3 * US;
     spec.hosts[0].dom0_pins = vec![1];

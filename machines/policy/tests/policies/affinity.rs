@@ -72,7 +72,7 @@ fn a_preference_can_change_and_what_is_none_is_refused() {
         let dom = lab.domain(false, &[(vec![Act::Compute(MS), Act::Sleep(MS)], None)], true, prefers("0"));
         let dom = dom.expect("it is admitted");
         lab.run(MS);
-        lab.tell(|policy, now_ns, orders| {
+        lab.call(|policy, now_ns, orders| {
             let refused = policy.adjust(now_ns, dom, &mut prefers("2"), orders);
             assert!(matches!(refused, Err(PolicyError::BadValue { .. })), "{kind}: {refused:?}");
             policy.adjust(now_ns, dom, &mut prefers("1"), orders).expect("it is sound");

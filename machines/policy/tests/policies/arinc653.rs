@@ -76,7 +76,7 @@ fn windows_move_and_vcpus_too() {
     let mut lab = Lab::new("arinc653", Settings::default(), 2);
     let first = lab.domain(false, &hogs(1), false, window(0, 4 * MS)).expect("it is admitted");
     lab.run(MS);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         policy.adjust(now_ns, first, &mut window(3 * MS, 2 * MS), orders).expect("it is sound");
     });
     lab.run(6 * MS);

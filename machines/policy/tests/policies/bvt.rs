@@ -71,7 +71,7 @@ fn a_limit_needs_a_rest_and_settings_can_change() {
     lab.hog(advance(10));
     lab.run(1_000 * MS);
     let before_ns = lab.ran_ns(0);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         assert!(policy.adjust(now_ns, first, &mut warp(MS, MS, 0), orders).is_err());
         policy.adjust(now_ns, first, &mut advance(40), orders).expect("it is sound");
     });

@@ -54,7 +54,7 @@ fn caps_come_and_go_and_are_at_most_all_of_a_domains_vcpus() {
     assert!(matches!(&refused, Err(PolicyError::BadValue { key, .. }) if key == "cap"), "{refused:?}");
     let dom = lab.hog(Settings::default());
     let set = |lab: &mut Lab, percent| {
-        lab.tell(|policy, now_ns, orders| {
+        lab.call(|policy, now_ns, orders| {
             policy.adjust(now_ns, dom, &mut cap(percent), orders).expect("it is sound");
         });
     };

@@ -101,7 +101,7 @@ fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<S
             Event::Adjust(which, value) => {
                 if let Some((dom, _)) = pick(which) {
                     let mut change = change(kind, *value);
-                    lab.tell(|policy, now_ns, orders| {
+                    lab.call(|policy, now_ns, orders| {
                         // It may not fit: then nothing changes.
                         let _ = policy.adjust(now_ns, dom, &mut change, orders);
                     });
@@ -113,21 +113,21 @@ fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<S
                 let runs = |vcpu: &VcpuId| (0..pcpus).any(|pcpu| lab.running(pcpu) == Some(*vcpu));
                 if let Some(vcpu) = vcpu.filter(|vcpu| !runs(vcpu)) {
                     let pcpu = PcpuId(pcpu % pcpus);
-                    lab.tell(|policy, now_ns, orders| policy.migrate(now_ns, vcpu, pcpu, false, orders));
+                    lab.call(|policy, now_ns, orders| policy.migrate(now_ns, vcpu, pcpu, false, orders));
                 }
             }
             Event::Messages(which, messages) => {
                 if let Some((dom, _)) = pick(which) {
-                    lab.tell(|policy, now_ns, orders| policy.pending(now_ns, dom, *messages, orders));
+                    lab.call(|policy, now_ns, orders| policy.pending(now_ns, dom, *messages, orders));
                 }
             }
             Event::Waits(which, waits) => {
                 if let Some((_, vcpus)) = pick(which) {
                     let vcpu = VcpuId(vcpus[0]);
-                    lab.tell(|policy, now_ns, orders| policy.waiting(now_ns, vcpu, *waits, orders));
+                    lab.call(|policy, now_ns, orders| policy.waiting(now_ns, vcpu, *waits, orders));
                 }
             }
-            Event::Ask(pcpu) => lab.tell(|_, _, orders| orders.reschedule(PcpuId(pcpu % pcpus))),
+            Event::Ask(pcpu) => lab.call(|_, _, orders| orders.reschedule(PcpuId(pcpu % pcpus))),
         }
         check_told(&lab, pcpus, doms.iter().map(|(_, vcpus)| vcpus.len()).sum());
         // If there is only one PCPU, it idles only while no VCPU waits.

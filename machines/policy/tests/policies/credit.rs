@@ -137,10 +137,10 @@ fn ratelimit_holds_off_preemption() {
     let mut lab = Lab::new("credit", settings, 1);
     lab.guest(script);
     lab.hog(Settings::default());
-    lab.tell(|policy, now_ns, orders| policy.sleep(now_ns, VcpuId(1), orders));
+    lab.call(|policy, now_ns, orders| policy.sleep(now_ns, VcpuId(1), orders));
     lab.run(9 * MS);
     // VCPU 1 begins 1 ms before VCPU 0 wakes, and keeps the PCPU until 12 ms.
-    lab.tell(|policy, now_ns, orders| policy.wake(now_ns, VcpuId(1), orders));
+    lab.call(|policy, now_ns, orders| policy.wake(now_ns, VcpuId(1), orders));
     lab.run(13 * MS);
     lab.assert_ran(MS, "0: 0-1, 1: 9-12, 0: 12-13");
 }
@@ -182,7 +182,7 @@ fn shares_follow_weights_that_change() {
     lab.run(10_000 * MS);
     assert!(lab.ran_ns(0).abs_diff(5_000 * MS) <= 100 * MS);
     let before_ns = lab.ran_ns(0);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         let mut settings = Settings::default().with("weight", Setting::Count(768));
         policy.adjust(now_ns, first, &mut settings, orders).expect("it is sound");
     });

@@ -150,7 +150,7 @@ fn weights_can_change_and_domains_go() {
     lab.hog(weight(256));
     lab.run(1_000 * MS);
     let before_ns = lab.ran_ns(0);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         assert!(policy.adjust(now_ns, first, &mut weight(0), orders).is_err());
         policy.adjust(now_ns, first, &mut weight(64), orders).expect("it is sound");
     });

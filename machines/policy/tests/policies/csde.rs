@@ -71,7 +71,7 @@ fn a_slice_that_the_deadline_cuts_short_is_forfeited() {
     lab.run(21 * MS);
     // The second has its 12 ms from 6 to 18, for its message. The first has 2 ms left for its period from 10
     // to 20; at the next decision, at 21, it is in that from 20 to 30, with a whole slice.
-    lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
+    lab.call(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(30 * MS);
     lab.assert_ran(MS, "0: 0-6, 1: 6-18, 0: 18-27");
 }

@@ -78,7 +78,7 @@ fn domains_of_one_number_run_at_the_same_time() {
     let leave = |policy: &mut dyn paceline_policy::Policy, now_ns, orders: &mut _| {
         policy.adjust(now_ns, DomId(2), &mut gang(8), orders).expect("it may leave");
     };
-    lab.tell(leave);
+    lab.call(leave);
     lab.run(200 * MS);
     assert!(lab.ran_ns(2) >= third + 40 * MS);
     assert_eq!(lab.ran_ns(0) + lab.ran_ns(1) + lab.ran_ns(2), 400 * MS);

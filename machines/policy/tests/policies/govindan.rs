@@ -19,7 +19,7 @@ fn four() -> Lab {
 }
 
 /// From this millisecond on, this many messages are pending for a domain.
-fn tell(lab: &mut Lab, at_ms: u64, dom: u32, messages: u32) {
+fn report_pending(lab: &mut Lab, at_ms: u64, dom: u32, messages: u32) {
     lab.run(at_ms * MS);
     lab.pending(dom, messages);
 }
@@ -37,15 +37,15 @@ fn dom0_first_then_what_was_received_and_what_will_be_sent() {
     let mut lab = four();
     // The order of the first period is that of arrival: 0 to 5 DOM0, then 1, 2, 3. While 2 runs (10 to 15)
     // four messages for DOM0 come, which DOM0 takes later.
-    tell(&mut lab, 12, 0, 4);
-    tell(&mut lab, 30, 0, 0);
+    report_pending(&mut lab, 12, 0, 4);
+    report_pending(&mut lab, 30, 0, 0);
     // Three messages wait for 3, one for 1: 2 is expected to send four, which is more.
-    tell(&mut lab, 31, 3, 3);
-    tell(&mut lab, 32, 1, 1);
+    report_pending(&mut lab, 31, 3, 3);
+    report_pending(&mut lab, 32, 1, 1);
     assert_eq!(order(&mut lab, 50, 99), [2, 3, 1, 0]);
     // It has sent nothing: now only pending messages count.
     assert_eq!(order(&mut lab, 100, 149), [3, 1, 0, 2]);
-    tell(&mut lab, 149, 0, 1);
+    report_pending(&mut lab, 149, 0, 1);
     assert_eq!(order(&mut lab, 150, 199), [0, 3, 1, 2]);
 }
 
@@ -54,7 +54,7 @@ fn among_equals_who_received_most_in_this_window() {
     let mut lab = four();
     // Windows of 100 ms. 3 gets five messages and takes them, 2 gets one and takes it.
     for (at_ms, dom, messages) in [(20, 3, 5), (21, 3, 0), (22, 2, 1), (23, 2, 0)] {
-        tell(&mut lab, at_ms, dom, messages);
+        report_pending(&mut lab, at_ms, dom, messages);
     }
     assert_eq!(order(&mut lab, 50, 99), [3, 2, 0, 1]);
     // In the next window nobody has received anything yet.

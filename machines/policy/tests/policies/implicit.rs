@@ -23,7 +23,7 @@ fn hogs(reaction: &str, boost_period_ms: u64, number: u32) -> Lab {
 }
 
 /// From this microsecond on, this many messages are pending for a domain.
-fn tell(lab: &mut Lab, at_us: u64, dom: u32, messages: u32) {
+fn report_pending(lab: &mut Lab, at_us: u64, dom: u32, messages: u32) {
     lab.run(at_us * 1_000);
     lab.pending(dom, messages);
 }
@@ -31,7 +31,7 @@ fn tell(lab: &mut Lab, at_us: u64, dom: u32, messages: u32) {
 #[test]
 fn without_a_reaction_messages_change_nothing() {
     let mut lab = hogs("none", 0, 3);
-    tell(&mut lab, 1_000, 2, 5);
+    report_pending(&mut lab, 1_000, 2, 5);
     lab.run(12 * MS);
     lab.assert_ran(MS, "0: 0-4, 1: 4-8, 2: 8-12");
 }
@@ -39,11 +39,11 @@ fn without_a_reaction_messages_change_nothing() {
 #[test]
 fn an_immediate_boost_preempts_and_the_preempted_keeps_the_rest_of_its_slice() {
     let mut lab = hogs("immediate-boost", 0, 3);
-    tell(&mut lab, 1_000, 2, 1);
+    report_pending(&mut lab, 1_000, 2, 1);
     // A pending count that falls or stays equal means no new message; one that rises does.
-    tell(&mut lab, 6_000, 2, 1);
-    tell(&mut lab, 6_500, 2, 0);
-    tell(&mut lab, 7_000, 2, 1);
+    report_pending(&mut lab, 6_000, 2, 1);
+    report_pending(&mut lab, 6_500, 2, 0);
+    report_pending(&mut lab, 7_000, 2, 1);
     lab.run(20 * MS);
     let expected = [
         ran(0, 0, 0, MS),
@@ -61,8 +61,8 @@ fn an_immediate_boost_preempts_and_the_preempted_keeps_the_rest_of_its_slice() {
 #[test]
 fn the_periodic_boost_takes_those_with_messages_in_turn() {
     let mut lab = hogs("periodic-boost", 3, 4);
-    tell(&mut lab, 500, 2, 1);
-    tell(&mut lab, 600, 3, 9);
+    report_pending(&mut lab, 500, 2, 1);
+    report_pending(&mut lab, 600, 3, 9);
     lab.run(12 * MS);
     // At 3, 6 and 9 the boost finds 2, then 3 (2 runs), then 2, which was preempted at 6.
     let expected = [
@@ -84,7 +84,7 @@ fn who_wakes_for_a_message_preempts_at_once_only_with_the_immediate_boost() {
         lab.hog(Settings::default());
         let blocks = vec![Act::Sleep(5 * MS), Act::Compute(MS)];
         lab.domain(false, &[(blocks, None)], false, Settings::default()).expect("it is admitted");
-        tell(&mut lab, 4_999, 1, 1);
+        report_pending(&mut lab, 4_999, 1, 1);
         lab.run(10 * MS);
         lab.stretches()
     };
@@ -104,7 +104,7 @@ fn a_yield_boosts_the_first_with_messages() {
         lab.hogs(3);
         let own = [ran(0, 0, 0, MS / 2), ran(0, 2, MS / 2, 9 * MS / 2), ran(0, 0, 9 * MS / 2, 5 * MS)];
         let usual = [ran(0, 0, 0, MS), ran(0, 2, MS, 5 * MS)];
-        tell(&mut lab, 500, 2, 1);
+        report_pending(&mut lab, 500, 2, 1);
         lab.run(5 * MS);
         match reaction {
             "immediate-boost" => assert_eq!(lab.stretches(), own),
@@ -154,7 +154,7 @@ proptest! {
     fn periodic_boosts_go_round_among_those_with_messages(with_messages in 2_u32..6, others in 1_u32..4) {
         let mut lab = hogs("periodic-boost", 2, with_messages + others);
         for dom in 0..with_messages {
-            tell(&mut lab, 0, dom, dom + 1);
+            report_pending(&mut lab, 0, dom, dom + 1);
         }
         // Every 2 ms the next one, before any slice of 4 ms is over; the first goes on until 2 ms.
         lab.run(u64::from(with_messages) * 20 * MS);

@@ -151,8 +151,8 @@ impl Lab {
     }
 
     /// Calls the policy about `vcpu` or a domain.
-    pub fn tell(&mut self, tell: impl FnOnce(&mut dyn Policy, u64, &mut Orders)) {
-        tell(self.policy.as_mut(), self.now_ns, &mut self.orders);
+    pub fn call(&mut self, act: impl FnOnce(&mut dyn Policy, u64, &mut Orders)) {
+        act(self.policy.as_mut(), self.now_ns, &mut self.orders);
         self.obey();
     }
 

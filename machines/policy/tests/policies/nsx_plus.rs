@@ -260,7 +260,7 @@ fn who_has_a_message_comes_early_and_stays_so_while_it_runs() {
     // Asked again with 260 us, it is more than a lead ahead, but not of one that came early. It may reach 150
     // + 100 + 100 us.
     lab.run(410 * US);
-    lab.tell(|_, _, orders| orders.reschedule(PcpuId(0)));
+    lab.call(|_, _, orders| orders.reschedule(PcpuId(0)));
     lab.run(900 * US);
     lab.assert_ran(US, "0: 0-100, 1: 100-250, 0: 250-500, 1: 500-800, 0: 800-900");
 }
@@ -319,7 +319,7 @@ fn dom0_takes_the_pcpu_of_who_has_run_longest() {
     lab.dom0(driver);
     // A decision after which the same VCPU continues does not count as a new beginning.
     lab.run(1_300 * US);
-    lab.tell(|_, _, orders| orders.reschedule(PcpuId(1)));
+    lab.call(|_, _, orders| orders.reschedule(PcpuId(1)));
     lab.run(2_000 * US);
     // The first is far ahead, but has run since 1,250 us, when it was interrupted; the second since 1,000 us.
     let dom0: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.vcpu == 4).collect();

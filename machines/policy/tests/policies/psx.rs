@@ -10,7 +10,7 @@ fn lab(pcpus: u32) -> Lab {
 
 /// Puts an LVT on the page of a simulating guest.
 fn report(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         policy.mode(now_ns, VcpuId(vcpu), true, orders);
         policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders);
     });

@@ -10,7 +10,7 @@ pub fn lab(pcpus: u32) -> Lab {
 /// Begins a simulation at an LVT. After a report alone the running VCPU continues for its tick; setting the
 /// mode again causes a decision.
 pub fn simulate(lab: &mut Lab, vcpu: u32, lvt_ns: u64) {
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         policy.mode(now_ns, VcpuId(vcpu), true, orders);
         policy.lvt(now_ns, VcpuId(vcpu), lvt_ns, orders);
         policy.mode(now_ns, VcpuId(vcpu), true, orders);

@@ -77,7 +77,7 @@ fn terms_can_change_and_budgets_fit_periods() {
     let first = lab.hog(server(1, 2 * MS, 10 * MS));
     let second = lab.hog(server(2, 10 * MS, 10 * MS));
     lab.run(MS);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         let refused = policy.adjust(now_ns, first, &mut server(1, 11 * MS, 10 * MS), orders);
         assert!(matches!(&refused, Err(PolicyError::BadValue { key, .. }) if key == "budget"), "{refused:?}");
         policy.adjust(now_ns, first, &mut server(3, 3 * MS, 10 * MS), orders).expect("it is sound");

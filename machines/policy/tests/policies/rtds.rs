@@ -66,7 +66,7 @@ fn a_budget_beyond_the_period_is_refused_and_new_terms_hold_from_the_next_period
     let mut lab = Lab::new("rtds", Settings::default(), 1);
     let first = lab.hog(terms(10 * MS, 2 * MS, false));
     lab.run(MS);
-    lab.tell(|policy, now_ns, orders| {
+    lab.call(|policy, now_ns, orders| {
         let refused = policy.adjust(now_ns, first, &mut terms(10 * MS, 11 * MS, false), orders);
         assert!(matches!(&refused, Err(PolicyError::BadValue { key, .. }) if key == "budget"), "{refused:?}");
         policy.adjust(now_ns, first, &mut terms(10 * MS, 5 * MS, false), orders).expect("it is sound");

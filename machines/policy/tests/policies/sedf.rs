@@ -104,7 +104,7 @@ fn shares_can_be_changed_and_domains_moved_and_removed() {
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (50 * MS, 50 * MS));
     let adjust = |lab: &mut Lab, settings: Settings| {
         let mut answer = Ok(());
-        lab.tell(|policy, now_ns, orders| {
+        lab.call(|policy, now_ns, orders| {
             answer = policy.adjust(now_ns, DomId(0), &mut settings.clone(), orders);
         });
         answer

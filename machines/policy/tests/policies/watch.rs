@@ -198,7 +198,7 @@ pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stre
         let (dom, ids) = doms[at].clone();
         let vcpu = VcpuId(ids.start + dice.below(u64::from(ids.end - ids.start)) as u32);
         let value = dice.below(10_000);
-        lab.tell(|policy, now_ns, orders| match what {
+        lab.call(|policy, now_ns, orders| match what {
             1..=3 => policy.mode(now_ns, vcpu, value < 7_000, orders),
             4..=6 => policy.lvt(now_ns, vcpu, value, orders),
             7 | 8 => policy.waiting(now_ns, vcpu, value < 5_000, orders),

@@ -175,7 +175,7 @@ fn case(
         let both = seen.len() > 1 || process.simulating.len() > 1;
         let modes: &[bool] = if both { &[true, false] } else { &[false] };
         let modes = if guests.reports { modes } else { &[] };
-        assert_eq!(process.simulating, modes, "{what}: told when it starts and ends");
+        assert_eq!(process.simulating, modes, "{what}: reported when it starts and ends");
         assert!(guests.reports || process.lvts.is_empty(), "{what}: reports LVTs only when asked");
         let waiting = |pair: &[bool]| pair[0] != pair[1];
         assert!(process.waiting.windows(2).all(waiting), "{what}: flags are set and cleared in turn");
