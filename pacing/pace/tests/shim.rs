@@ -216,7 +216,7 @@ fn another_library_is_left_alone_and_said() {
 }
 
 #[test]
-fn ranks_that_wait_otherwise_than_was_told_are_said() {
+fn ranks_that_wait_otherwise_than_was_reported_are_said() {
     let folder = folder("keeping");
     let Some(library) = library(&folder) else { return };
     let setting = "-DSETTING=opal_progress_yield_when_idle";

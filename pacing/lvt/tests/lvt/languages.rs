@@ -82,12 +82,12 @@ impl Driver {
         Self { process, commands, answers }
     }
 
-    fn tell(&mut self, command: &str) {
+    fn send(&mut self, command: &str) {
         self.commands.write_all(format!("{command}\n").as_bytes()).expect("the driver reads");
     }
 
     fn ask(&mut self, command: &str) -> String {
-        self.tell(command);
+        self.send(command);
         let mut answer = String::new();
         self.answers.read_line(&mut answer).expect("the driver answers");
         answer.trim_end().to_owned()
@@ -162,7 +162,7 @@ fn children_and_new_programs_have_slots_of_their_own() {
         assert_eq!((slots[1].lvt_ns, slots[1].name), (7, Name::new("child")));
         assert!(slots[1].owner().is_gone());
         assert_eq!(page.reclaim().unwrap(), 1);
-        driver.tell("exec");
+        driver.send("exec");
         driver.expect("open program", "present");
         assert_eq!(only_slot(&page), (0, SIMULATION, "program".to_owned()), "the old program's slot");
         driver.kill();

@@ -104,7 +104,7 @@ fn its_processes_publish_and_all_end_when_one_is_killed() {
 }
 
 #[test]
-fn wrong_options_are_told_and_too_few_slots_are_no_obstacle() {
+fn wrong_options_are_reported_and_too_few_slots_are_no_obstacle() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = built(&folder) else { return };
     for wrong in [

@@ -29,14 +29,14 @@ struct Vcpu {
 
 impl Vcpu {
     fn start(name: &str) -> Self {
-        let ((stop, stopped), (tell, printed)) = (mpsc::channel::<()>(), mpsc::channel());
+        let ((stop, stopped), (sender, owners)) = (mpsc::channel::<()>(), mpsc::channel());
         let run = move || {
-            tell.send(Owner::of_this_thread().expect("there is a /proc")).expect("somebody listens");
+            sender.send(Owner::of_this_thread().expect("there is a /proc")).expect("somebody listens");
             // Ends when the sender is dropped.
             let _ = stopped.recv();
         };
         let thread = thread::Builder::new().name(name.into()).spawn(run).expect("there can be threads");
-        Self { owner: printed.recv().expect("it starts"), stop: Some(stop), thread: Some(thread) }
+        Self { owner: owners.recv().expect("it starts"), stop: Some(stop), thread: Some(thread) }
     }
 }
 
@@ -224,7 +224,7 @@ fn vcpus_that_come_later_get_a_slot_and_a_killed_relay_is_replaced() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let machine = machine();
     let printed = |result: Result<Relay, Error>| result.expect_err("it is a mistake").to_string();
     let mut other = Command::new("sleep").arg("60").spawn().unwrap();

@@ -51,7 +51,7 @@ fn without_progress_nothing_is_chosen() {
         let length = slices.decide(tick * TICK_NS, tick / 1_000_000, true);
         let is_known = length.is_some();
         assert!(length.is_none_or(|length| length == LENGTHS_NS[USUAL]), "it is left as it is");
-        assert!(!is_known || tick * TICK_NS < SECOND_NS, "and the governor is told to use its rule");
+        assert!(!is_known || tick * TICK_NS < SECOND_NS, "and the governor uses its rule");
     }
 }
 
