@@ -239,7 +239,7 @@ mod tests {
     use paceline_kernel::{EventErrorKind, LpId, PanicNote, Time};
 
     #[test]
-    fn a_panic_of_the_model_is_told_with_lp_time_event_and_checkpoint() {
+    fn a_panic_of_the_model_is_reported_with_lp_time_event_and_checkpoint() {
         let kind = EventErrorKind::Panic(PanicNote::saying("no such lane"));
         let trouble = EventError { kind, lp: LpId(7), at: Time::secs(3), event: "Arrive(5)".into() };
         let error = RunError::Event(trouble);

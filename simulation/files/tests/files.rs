@@ -190,7 +190,7 @@ fn as_another_user(program: &Path, path: &Path) -> std::process::Output {
 /// The other process of [`a_file_of_another_user_is_written_in_place`] and
 /// [`what_a_killed_process_leaves_is_removed_by_the_next`].
 #[test]
-fn writes_as_it_is_told() {
+fn writes_as_it_is_reported() {
     let Some(path) = std::env::var_os("PACELINE_WRITES") else { return };
     if std::env::var_os("PACELINE_STAYS").is_none() {
         return write(Path::new(&path), b"by another").unwrap_or_else(|reason| panic!("{reason}"));

@@ -85,7 +85,7 @@ mod test {
     crate::debug_tells!(Inner, Outer, Quoting);
 
     #[test]
-    fn sources_are_told_once() {
+    fn sources_are_reported_once() {
         assert_eq!(format!("{Inner:?}"), "the disk is full");
         assert_eq!(format!("{:?}", Outer(Inner)), "cannot write the results\nbecause: the disk is full");
         let quoting = format!("{:#?}", Quoting(Outer(Inner)));

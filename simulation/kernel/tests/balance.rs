@@ -256,5 +256,5 @@ fn loads_are_the_time_that_events_take_not_their_number() {
     assert!(imbalance(&sums(&owner, 4, activity.loads())) < 1.06, "{owner:?}");
     let hot: Vec<u32> =
         (0..4).map(|id| owner[..8].iter().filter(|owner| **owner == id).count() as u32).collect();
-    assert_eq!(hot, [2; 4], "LPs with longer events are told from their neighbours");
+    assert_eq!(hot, [2; 4], "LPs with longer events are distinguished from their neighbours");
 }

@@ -249,7 +249,7 @@ mod test {
                 cx.sleep(Time::secs(3)).await;
                 // Blocks until it was reported.
                 let named = |stall: &Stall| stall.process == cx.id();
-                let stall = stalls.lock().unwrap().iter().find(named).expect("somebody is told");
+                let stall = stalls.lock().unwrap().iter().find(named).expect("it is reported");
                 assert_eq!((&*stall.name, stall.host, stall.time), ("slow", HostId(1), Time::secs(3)));
             });
             assert_eq!(world.run().unwrap().end_time, Time::secs(9));

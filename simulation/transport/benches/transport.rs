@@ -231,7 +231,7 @@ fn main() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let folder = std::path::Path::new(&folder);
         pin(1);
-        let links = std::env::var_os(LINKS).expect("a child is told its links");
+        let links = std::env::var_os(LINKS).expect("a child gets its links");
         let links = SharedMemory::open(links.as_ref(), 1, &group).expect("the links are there");
         let socket = UnixStream::connect(folder.join("socket")).expect("the socket is there");
         let end = End { links, socket };

@@ -39,8 +39,8 @@ fn another_process() {
         return;
     };
     let rank = rank.parse().expect("a rank is a number");
-    let file = std::env::var_os(FILE).expect("a child is told its file");
-    let task = std::env::var(TASK).expect("a child is told what to do");
+    let file = std::env::var_os(FILE).expect("a child gets its file");
+    let task = std::env::var(TASK).expect("a child gets a task");
     let (task, ranks) = task.split_once(' ').expect("a task and the number of processes");
     let end = SharedMemory::open(file.as_ref(), rank, &group(ranks.parse().expect("a number")));
     let end = end.expect("the file is there");

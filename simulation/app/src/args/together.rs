@@ -82,7 +82,7 @@ pub struct TogetherArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub listen: String,
 
-    /// The file with the secret by which the processes know each other; one is made for the run unless told
+    /// The file with the secret by which the processes know each other; without it one is made for the run
     #[arg(long, value_name = "FILE")]
     pub secret: Option<PathBuf>,
 

@@ -32,7 +32,7 @@ pub fn write(lines: &Path, to: &Path) -> Result<(), String> {
         format!(
             "Committed events a second, medians of {rounds} interleaved rounds; the long run is one run."
         ),
-        "The checks tell whether the measurement can be trusted and whether a long run keeps its speed."
+        "The checks show whether the measurement can be trusted and whether a long run keeps its speed."
             .into(),
     ];
     let page = page("Performance of the engine", &lead, &findings, None);

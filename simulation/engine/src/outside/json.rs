@@ -92,9 +92,9 @@ enum Order<M: Model> {
 /// #         if lp.0 == 0 { cx.send(LpId(1), Time::secs(1), 1); }
 /// #         0
 /// #     }
-/// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
-/// #         *sum += told;
-/// #         cx.send(LpId(1 - cx.lp().0), Time::secs(1), told + 1);
+/// #     fn handle(&self, sum: &mut u64, payload: &u64, cx: &mut Context<Self>) {
+/// #         *sum += payload;
+/// #         cx.send(LpId(1 - cx.lp().0), Time::secs(1), payload + 1);
 /// #     }
 /// # }
 ///
@@ -107,9 +107,9 @@ enum Order<M: Model> {
 ///         let Some(advance) = line.get("advance") else { continue };
 ///         let events = advance["events"].as_array().into_iter().flatten();
 ///         let back = events.map(|event| {
-///             let (at_ns, told) = (event["at_ns"].as_u64(), event["event"].as_u64());
+///             let (at_ns, payload) = (event["at_ns"].as_u64(), event["event"].as_u64());
 ///             let at_ns = at_ns.unwrap_or(0) + 1_000_000_000;
-///             serde_json::json!({ "from": 1, "to": 0, "at_ns": at_ns, "event": told.unwrap_or(0) + 1 })
+///             serde_json::json!({ "from": 1, "to": 0, "at_ns": at_ns, "event": payload.unwrap_or(0) + 1 })
 ///         });
 ///         let back: Vec<_> = back.collect();
 ///         writeln!(writer, "{}", serde_json::json!({ "done": { "next_ns": null, "events": back } }))?;

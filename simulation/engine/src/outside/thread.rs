@@ -42,8 +42,8 @@ enum Order<M: Model> {
 /// #     fn lps(&self) -> u32 { 4 }
 /// #     fn lookahead(&self) -> Time { Time::secs(1) }
 /// #     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::secs(1), 1); lp.0.into() }
-/// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
-/// #         *sum += told;
+/// #     fn handle(&self, sum: &mut u64, payload: &u64, cx: &mut Context<Self>) {
+/// #         *sum += payload;
 /// #         cx.send(LpId((cx.lp().0 + 1) % 4), Time::secs(1), *sum % 7);
 /// #     }
 /// # }
@@ -86,8 +86,8 @@ where
     /// #     fn lps(&self) -> u32 { 4 }
     /// #     fn lookahead(&self) -> Time { Time::secs(1) }
     /// #     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> u64 { cx.schedule(Time::secs(1), 1); lp.0.into() }
-    /// #     fn handle(&self, sum: &mut u64, told: &u64, cx: &mut Context<Self>) {
-    /// #         *sum += told;
+    /// #     fn handle(&self, sum: &mut u64, payload: &u64, cx: &mut Context<Self>) {
+    /// #         *sum += payload;
     /// #         cx.send(LpId((cx.lp().0 + 1) % 4), Time::secs(1), *sum % 7);
     /// #     }
     /// # }

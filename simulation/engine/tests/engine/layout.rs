@@ -62,7 +62,7 @@ fn a_partition_of_other_lps_is_refused_with_the_lp() {
 }
 
 #[test]
-fn a_channel_to_an_lp_that_does_not_exist_is_told_as_that() {
+fn a_channel_to_an_lp_that_does_not_exist_is_reported_as_that() {
     for protocol in PROTOCOLS {
         let row = Row { partition: |federates| Partition::runs(LPS, federates), last: Some(LpId(99)) };
         let message = refused(row, protocol);

@@ -37,7 +37,7 @@ impl Observer<Mesh> for Diary {
 }
 
 #[test]
-fn what_is_told_is_what_happens_in_the_order_of_each_federate() {
+fn what_is_reported_is_what_happens_in_the_order_of_each_federate() {
     let first = setting("PACELINE_SEED", 0);
     let (mut speculative, mut windows) = (0, 0);
     for seed in first..first + setting("PACELINE_CASES", 60) {

@@ -116,7 +116,7 @@ fn a_checkpoint_is_refused_by_any_other_model() {
 }
 
 #[test]
-fn parameters_that_matter_later_are_told_by_the_model() {
+fn parameters_that_matter_later_are_reported_by_the_model() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let row = Row { says: true, ..ROW };
     let file = checkpoint(&row, &folder.path().join("row.checkpoint"));

@@ -101,7 +101,7 @@ fn a_panic_ends_a_run_that_is_driven_step_by_step() {
 }
 
 #[test]
-fn a_panic_on_a_thread_of_its_own_is_told_alike() {
+fn a_panic_on_a_thread_of_its_own_is_reported_alike() {
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::Optimistic] {
         let place = Where::Message;
         let outside = Outside::new(ThreadFederate::new(script(Ring(place))));

@@ -183,7 +183,7 @@ fn event_by_event_is_the_total_order_however_lps_are_dealt() {
             order.push((stepped.lp, stepped.time, stepped.event));
         }
         let report = run.finish().expect("it is at its end");
-        assert_eq!(report.outputs.concat(), order, "case {}: what is told is what happens", case.seed);
+        assert_eq!(report.outputs.concat(), order, "case {}: what is reported is what happens", case.seed);
         let protocol = if case.allows(Protocol::Window) { Protocol::Window } else { Protocol::Optimistic };
         let (simulation, what) = case.run(protocol);
         let mut run = simulation.start().unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -21,14 +21,14 @@ use crate::{Event, EventId, Key, LpId, Rng, Time};
 ///     # fn lps(&self) -> u32 { 1 }
 ///     # fn lookahead(&self) -> Time { Time::secs(1) }
 ///     # fn init(&self, _: LpId, _: &mut Context<Self>) -> u64 { 0 }
-///     fn handle(&self, largest: &mut u64, told: &u64, cx: &mut Context<Self>) {
+///     fn handle(&self, largest: &mut u64, number: &u64, cx: &mut Context<Self>) {
 ///         cx.keep(*largest);
-///         *largest = (*largest).max(*told);
+///         *largest = (*largest).max(*number);
 ///     }
 /// }
 ///
 /// impl Undo for Largest {
-///     fn undo(&self, largest: &mut u64, _told: &u64, kept: &mut Kept<'_>) {
+///     fn undo(&self, largest: &mut u64, _number: &u64, kept: &mut Kept<'_>) {
 ///         *largest = kept.word();
 ///     }
 /// }

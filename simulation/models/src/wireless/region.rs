@@ -168,7 +168,7 @@ mod test {
                 hearers(grid, region as u32, near, |hearer, heard| {
                     let mut heard = heard.to_vec();
                     heard.sort_unstable();
-                    assert!(found.insert(hearer, heard).is_none(), "host {hearer} was told twice");
+                    assert!(found.insert(hearer, heard).is_none(), "host {hearer} is visited once");
                 });
             }
             for hearer in &hosts {

@@ -16,7 +16,7 @@ fn run(trace: &MpiTrace) -> Result<(Vec<Option<Time>>, u64), RunError> {
     let outcome = trace.spawn(&mut simulation, ranks);
     let report = simulation.run()?;
     assert_eq!(outcome.failure(), None);
-    assert!(report.unreceived.is_empty(), "who is told something hears it");
+    assert!(report.unreceived.is_empty(), "every message is received");
     Ok((outcome.ends(), report.counts.messages))
 }
 

@@ -169,7 +169,7 @@ fn steps_are_as_long_as_they_are_whatever_their_halves() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_allowed() {
+fn mistakes_are_reported_with_what_is_allowed() {
     for (keys, word) in [
         ("hosts = 0", "`hosts`|0 hosts"),
         ("hosts = 10\nrange = 2501", "a quarter of `side`"),

@@ -15,7 +15,7 @@ fn cluster(attributes: &str) -> String {
 }
 
 #[test]
-fn links_of_a_fat_pipe_cluster_are_shared_as_in_simgrid_and_that_is_told() {
+fn links_of_a_fat_pipe_cluster_are_shared_as_in_simgrid_and_that_is_reported() {
     let flat = [0.033_816_901, 0.033_816_901, 0.004_590_096_91, 0.033_816_901];
     let backbone = [0.033_829_911, 0.033_829_911, 0.004_603_106_91, 0.033_829_911];
     let fat_tree = [0.028_361_163_2, 0.033_816_901, 0.004_005_493_13, 0.028_361_163_2];

@@ -40,7 +40,7 @@ fn refused(from: &str, to: &str, message: &str) {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     assert!(Deployment::read("d.xml", BASE, &file("zones.xml")).is_ok());
     refused(
         "\"f0\"",

@@ -42,7 +42,7 @@ fn routes_lead_through_gateways_and_bypasses() {
 }
 
 #[test]
-fn a_route_that_is_missing_is_told_with_its_zone() {
+fn a_route_that_is_missing_is_reported_with_its_zone() {
     let zones = file("zones.xml");
     let error = zones.route(host(&zones, "i1"), host(&zones, "f0")).expect_err("the file has none");
     assert_eq!(

@@ -71,7 +71,7 @@ fn the_model_is_the_callers_to_choose() {
 }
 
 #[test]
-fn settings_without_effect_are_told() {
+fn settings_without_effect_are_reported() {
     let text = with(&[
         ("maxmin/precision", "0.000010"),
         ("cpu/optim", "TI"),

@@ -119,7 +119,7 @@ mod test {
     use crate::core::{Request, Step};
 
     #[test]
-    fn whoever_asks_is_told_what_a_process_waits_for() {
+    fn whoever_asks_is_reported_what_a_process_waits_for() {
         let mut core: Core<(), _> = Core::new(Constant::new(1.0), &[(1.0, 1)]);
         core.place(&"door".into(), HostId(0));
         let names = ["sleeps", "sends", "receives", "computes", "yields", "ends", "posts"];

@@ -301,7 +301,7 @@ fn a_run_on_federates_ends_at_the_horizon_or_in_a_deadlock_as_any_other() {
 }
 
 #[test]
-fn of_several_failures_the_earliest_is_told() {
+fn of_several_failures_the_earliest_is_reported() {
     for (federates, threads) in [(1, 1), (4, 2), (16, 8)] {
         let mut simulation =
             Simulation::<(), _>::new(Constant::new(1.0), &[(1e9, 1); HOSTS as usize]).federates(federates);

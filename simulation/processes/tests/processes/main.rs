@@ -309,7 +309,7 @@ fn a_run_ends_with_the_last_process_that_is_no_daemon_or_at_the_horizon() {
 }
 
 #[test]
-fn what_ends_a_run_is_told_by_process_and_time() {
+fn what_ends_a_run_is_reported_by_process_and_time() {
     let error_of = |world: Simulation<u32, Constant>| world.run().unwrap_err().to_string();
     let mut stuck = world();
     stuck.spawn("waits", HERE, async |cx: Process<u32>| {

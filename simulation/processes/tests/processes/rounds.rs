@@ -22,7 +22,7 @@ fn kept() -> (Arc<Mutex<Vec<Record>>>, impl FnMut(&RoundRecord<'_>) + Send) {
 }
 
 #[test]
-fn an_observer_is_told_of_each_round_who_went_on_and_what_they_wait_for() {
+fn an_observer_is_reported_of_each_round_who_went_on_and_what_they_wait_for() {
     let (rounds, observer) = kept();
     let mut world = world().observe(observer);
     world.spawn("sends", HERE, async |cx: Process<u32>| {
@@ -43,7 +43,7 @@ fn an_observer_is_told_of_each_round_who_went_on_and_what_they_wait_for() {
 }
 
 #[test]
-fn what_an_observer_is_told_adds_up_to_the_report_and_changes_nothing() {
+fn what_an_observer_is_reported_adds_up_to_the_report_and_changes_nothing() {
     let simulation = |observe: bool| {
         let (rounds, observer) = kept();
         let world = world().threads(2).rounds(Rounds::Static(4)).until(secs(20));
@@ -70,7 +70,7 @@ fn what_an_observer_is_told_adds_up_to_the_report_and_changes_nothing() {
 }
 
 #[test]
-fn an_observer_is_told_once_who_was_ended_by_others() {
+fn an_observer_is_reported_once_who_was_ended_by_others() {
     let killed = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&killed);
     let mut world = world().observe(move |round| {

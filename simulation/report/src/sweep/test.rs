@@ -47,7 +47,7 @@ fn all_curves_must_be_as_wanted() {
 }
 
 #[test]
-fn checks_that_do_not_hold_where_this_one_does_are_told() {
+fn checks_that_do_not_hold_where_this_one_does_are_reported() {
     let mut both = sweep(&[("a", &[0.0, 0.0, 5.0, 6.0], Wanted::AtLeast(5.0))]);
     both.spoilt = vec![("speed".into(), vec![1.0, 4.0]), ("size".into(), vec![2.0])];
     assert_eq!(
@@ -57,7 +57,7 @@ fn checks_that_do_not_hold_where_this_one_does_are_told() {
 }
 
 #[test]
-fn categories_are_told_by_their_names() {
+fn categories_are_reported_by_their_names() {
     let mut named = sweep(&[("a", &[9.0, 1.0], Wanted::AtLeast(5.0))]);
     named.quantity = Axis::categories("scheduler", ["none", "blind", "aware"]);
     assert_eq!(named.sentence(), "\"gain\" holds if the scheduler is blind, not aware; here it is aware.");

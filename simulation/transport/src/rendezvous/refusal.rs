@@ -84,9 +84,9 @@ mod test {
             refusals.add(([127, 0, 0, 1], port).into(), HandshakeError::TimedOut);
         }
         refusals.add(([10, 0, 0, 2], 7).into(), HandshakeError::Stranger);
-        let told = "; refused 200 connections from 127.0.0.1: the other side did not finish the handshake in time; \
+        let expected = "; refused 200 connections from 127.0.0.1: the other side did not finish the handshake in time; \
                     refused 10.0.0.2:7: the other side is no paceline process";
-        assert_eq!((refusals.to_string().as_str(), refusals.count()), (told, 201));
+        assert_eq!((refusals.to_string().as_str(), refusals.count()), (expected, 201));
         for host in 1..=100 {
             refusals.add(([10, 0, 1, host], 7).into(), HandshakeError::Secret);
         }

@@ -71,7 +71,7 @@ fn a_torus_for_a_trace_has_no_way_round() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_column() {
+fn mistakes_are_reported_with_line_and_column() {
     let setdest = |line: &str| format!("{SETDEST}{line}\n");
     for (text, format, place, word) in [
         (setdest("$node_(0) set Q_ 1"), Format::Setdest, "f:14:15", "Q_"),
