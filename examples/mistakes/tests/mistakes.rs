@@ -69,7 +69,7 @@ fn one_error(found: &Output, what: &str) -> String {
 const PLACE: &str = " at examples/mistakes/src/main.rs:";
 
 #[test]
-fn a_panic_is_told_once_with_its_place_under_every_protocol_wherever_it_is() {
+fn a_panic_is_reported_once_with_its_place_under_every_protocol_wherever_it_is() {
     let in_events = [("panic", "has heard enough"), ("panic-in-commit", "no way on in PanicInCommit")];
     let elsewhere = [
         ("panic-in-lps", "`lps`"),
@@ -160,7 +160,7 @@ fn an_endless_event_is_named_after_ctrl_c_and_a_second_one_ends_it() {
 }
 
 #[test]
-fn words_that_are_keys_here_are_told_as_such() {
+fn words_that_are_keys_here_are_reported_as_such() {
     for (option, key) in [
         (&["--threads", "2"][..], "run.threads=2"),
         (&["--threads=2"], "run.threads=2"),

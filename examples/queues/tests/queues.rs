@@ -89,7 +89,7 @@ fn replications_and_checks_know_the_model() {
 }
 
 #[test]
-fn a_mistake_in_a_parameter_is_told_with_its_place_and_what_is_allowed() {
+fn a_mistake_in_a_parameter_is_reported_with_its_place_and_what_is_allowed() {
     let refused = |setting: &str| {
         let output = queues(&["run", SCENARIO, "--set", setting]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{output:?}");

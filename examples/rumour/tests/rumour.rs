@@ -72,7 +72,7 @@ fn it_has_the_commands_of_every_program() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_places() {
+fn mistakes_are_reported_with_their_places() {
     for (change, printed) in [
         ("model.people=1", "1 people; allowed: at least 2"),
         ("model.persons=5", "persons"),
