@@ -10,7 +10,8 @@ use crate::{Event, EventId, Key, LpId, Rng, Time};
 /// ```
 /// use paceline_kernel::{Context, Kept, LpId, Model, Time, Undo, UndoFn};
 ///
-/// /// LPs that remember the largest number they received. struct Largest;
+/// /// LPs that remember the largest number they received.
+/// struct Largest;
 ///
 /// impl Model for Largest {
 ///     type State = u64;
