@@ -170,7 +170,7 @@ fn mistakes_are_reported_with_their_place() {
 }
 
 #[test]
-fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
+fn an_mpi_trace_is_replayed_and_its_mistakes_reported() {
     let folder = folder();
     let scenario = "[model]\nkind = \"mpi-trace\"\ntrace = \"two.txt\"\n[network]\nlatency = \"1s\"\n";
     fs::write(folder.path().join("ring.toml"), scenario).unwrap();
@@ -185,7 +185,7 @@ fn an_mpi_trace_is_replayed_and_its_mistakes_told() {
     let deadlock = paceline(folder.path(), &["run", "ring.toml"]);
     assert_eq!(deadlock.status.code(), Some(1));
     says(
-        &error_text(folder.path(), &["run", "ring.toml"], 1),
+        &stderr(&deadlock),
         &["process 0 `rank 0` on host 0 waits for a message in the mailbox of 0 for messages from 1"],
     );
     fs::write(folder.path().join("two.txt"), "0 fly\n").unwrap();

@@ -1,4 +1,5 @@
-//! What LPs are like when they begin, estimated from a few of them: for estimates of what a run takes.
+//! How large LPs are and how many events they send when they begin, judged by a few of them: for estimates of
+//! the memory that a run needs.
 //!
 //! Invariant: what is started here is dropped again; a run that begins afterwards is the same as without.
 

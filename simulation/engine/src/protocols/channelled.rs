@@ -256,7 +256,7 @@ impl<'a, M: Model> Channelled<'a, M> {
     fn close(&self, id: u32, ran: Result<Ran, RunError>, desk: &mut Desk<M::Event>, outside: bool) {
         // Reporting a failure may write to other processes: not while the other workers wait for the state.
         if let Err(error) = &ran {
-            self.shared.tell_failure(error);
+            self.shared.send_failure(error);
         }
         let mut state = lock(&self.shared.state);
         match ran {
@@ -277,7 +277,6 @@ impl<'a, M: Model> Channelled<'a, M> {
                 self.touch_and_publish(&mut state, desk);
             }
             Err(error) => {
-                self.shared.send_failure(&error);
                 state.running -= 1;
                 state.ending.error.get_or_insert(error);
                 self.shared.end(&mut state, Some(Halt::Stop));
