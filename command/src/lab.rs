@@ -47,7 +47,7 @@ fn program() -> OsString {
 fn become_it(program: &mut Command) -> io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
 
-    // By this name it speaks of itself in its help and in its errors: it is what was typed.
+    // The lab's program names itself so in its help and its errors: it is what the user has typed.
     if let Some(program_name) = env::args_os().next() {
         program.arg0(program_name);
     }

@@ -19,7 +19,7 @@ pub struct Watched {
     clocks: Vec<(&'static str, Arc<AtomicU64>)>,
 }
 
-/// Looks on at one machine.
+/// Watches one machine.
 #[derive(Debug)]
 pub struct Watch {
     clock: Arc<AtomicU64>,
