@@ -77,7 +77,7 @@ impl<M: Model + 'static> Optimistic<M> {
         match desk.result() {
             None => {}
             Some(Pass::Failed) => return desk.end(guest, self.warp.events()),
-            // What has come meanwhile is worked off first: a floor that it holds down would be GVT.
+            // What has come meanwhile is run first: otherwise the floor that it holds down would be GVT.
             Some(Pass::Again) => (self.again, self.since, self.idle) = (true, 0, false),
             Some(Pass::Least(_)) if self.closing => return desk.end(guest, self.warp.events()),
             Some(Pass::Least(gvt)) => self.pass_gvt(gvt, desk, guest),

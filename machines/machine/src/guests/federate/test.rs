@@ -124,7 +124,7 @@ fn drive(programs: &mut [Box<dyn Program>], first: ProcessId, rng: &mut Rng, has
 }
 
 fn draw(rng: &mut Rng, mesh: &Mesh, sync: Protocol) -> GuestSettings {
-    // With a near horizon, messages for later are on their way when everybody has come to it.
+    // With a near horizon, messages for later are on their way when all federates have come to it.
     let near = Time::nanos(mesh.lookahead().as_nanos() * (1 + rng.below(2)));
     let until = if near > Time::ZERO && rng.chance(0.4) { near } else { mesh.until() };
     let reductions =
