@@ -174,7 +174,7 @@ impl Slices {
         let is_longer = usize::from(other > self.current);
         if is_better {
             self.current = other;
-            // Whence it came is no better; further on may be.
+            // The length before is known to be no better; the next one in the same direction may be.
             self.refuted = [is_longer == 1, is_longer == 0];
             self.interval_ns = INTERVAL_NS;
         } else {
