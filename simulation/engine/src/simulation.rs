@@ -216,10 +216,10 @@ impl<M: Model> Simulation<M> {
         self
     }
 
-    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `listener` hears why, on
-    /// the thread that called the run. The last complete checkpoint stays, and the next is tried when it
-    /// is due. Without this the run ends with [`RunError::Checkpoint`]. A file that cannot even be made
-    /// ends it before its first event in any case.
+    /// Lets the run go on where a checkpoint cannot be written, as on a full disk: `listener` gets the
+    /// reason, on the thread that called the run. The last complete checkpoint stays, and the next is tried
+    /// when it is due. Without this the run ends with [`RunError::Checkpoint`]. A file that cannot even be
+    /// made ends it before its first event in any case.
     pub fn on_checkpoint_failure(
         mut self,
         listener: impl Fn(&CheckpointError) + Send + Sync + 'static,

@@ -21,7 +21,7 @@ pub(crate) use shuttle::sync::atomic::AtomicU64;
 #[cfg(all(feature = "net", not(paceline_shuttle)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 
-/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then everybody
+/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then every thread
 /// leaves.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -256,8 +256,8 @@ impl<P: Send + 'static> Process<P> {
     }
 
     /// Stops another process until it is resumed, and with it all computations that it has begun and not
-    /// detached, whether it waits for them or not. Everything else proceeds: sleeps, time limits,
-    /// messages; it hears of them when it resumes.
+    /// detached, whether it waits for them or not. Everything else proceeds: sleeps, time limits, messages;
+    /// it learns of them when it resumes.
     pub fn suspend(&self, process: ProcessId) {
         desk::post_request::<P>(self.id(), Request::Suspend(process));
     }

@@ -25,7 +25,7 @@ pub enum Link {
     Tcp,
 }
 
-/// Which process speaks of what all see.
+/// Which process reports what all of them see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
     /// This process reports it.

@@ -67,7 +67,7 @@ impl Workers {
 
     fn spawn(&mut self, mut command: Command, words: &[u8], what: &str) -> Result<(), CommandError> {
         let failed = |error: std::io::Error| CommandError::Together(format!("cannot start {what}: {error}"));
-        // The first speaks of what all see.
+        // The first one reports what all of them see.
         let role = if self.started.is_empty() { Role::Speaks } else { Role::Silent };
         let role = clap::ValueEnum::to_possible_value(&role).expect("none of them is skipped");
         command.args(["--lifeline", role.get_name()]).stdin(Stdio::piped()).stdout(Stdio::null());

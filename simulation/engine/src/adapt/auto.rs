@@ -67,7 +67,7 @@ pub(crate) enum Groups {
     PerThread(u32),
 }
 
-/// How federates are worked off.
+/// A way to run: a protocol, and how federates are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) protocol: Protocol,

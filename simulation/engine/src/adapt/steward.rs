@@ -82,7 +82,7 @@ impl Desk {
                 orders.publishing = false;
                 if let Err(error) = published {
                     orders.failed = Some(error);
-                    // The owner hears of it at the pause, and not only at the next checkpoint.
+                    // The owner of the run learns of it at the pause, and not only at the next checkpoint.
                     monitor.pause();
                 }
                 self.changed.notify_all();

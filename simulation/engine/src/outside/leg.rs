@@ -219,9 +219,9 @@ impl<M: Model> Outsiders<M> {
 /// The occupant of a seat during a leg, with what was in the inbox when it ended.
 pub(crate) type Left<F, M> = (Occupant<F, M>, Vec<Batch<<M as Model>::Event>>);
 
-/// Takes everybody out of their seats after a leg; who is `inside` needs nothing but to be delivered what is
-/// left. Where the leg has `failed`, nobody is asked for anything any more: the federates are as they were
-/// when they were handed out.
+/// Takes all occupants out of their seats after a leg; one that is `inside` only gets what is left to be
+/// delivered. Where the leg has `failed`, no outside federate is asked for anything any more: the federates
+/// are as they were when they were handed out.
 pub(crate) fn unseat<M: Model, F>(
     left: impl Iterator<Item = Left<F, M>>,
     answers: Option<&Answers<M>>,

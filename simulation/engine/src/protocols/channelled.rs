@@ -289,7 +289,7 @@ impl<'a, M: Model> Channelled<'a, M> {
         if let Some(peers) = self.shared.peers {
             desk.looked_ns = peers.send_due(desk.looked_ns);
         }
-        // One federate is for this worker; at the end everybody is to see that it is over, and where there
+        // One federate is for this worker; at the end every worker is to see that it is over, and where there
         // are other processes, one of them has to contribute.
         if over {
             self.shared.idle.wake_all()

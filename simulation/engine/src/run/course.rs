@@ -40,7 +40,7 @@ pub(super) struct Course<M: Model> {
     pub(super) least: Time,
     /// Decides how the run is executed, where that is left open.
     pub(super) auto: Option<Auto>,
-    /// How it is worked off.
+    /// The protocol and the groups of federates, of which `auto` may try others.
     pub(super) way: Way,
     /// As the model deals its LPs to federates.
     pub(super) dealt: Partition,

@@ -30,7 +30,7 @@ pub(super) const SENT: usize = 1 << 6;
 #[derive(Debug)]
 pub(super) struct Batch<E> {
     bound: Time,
-    /// The least time when the batch was filled; it is not raised while the batch is worked off.
+    /// The least time when the batch was filled; it is not raised while the batch is run.
     floor: Time,
     /// Events left, those in `late` too.
     len: usize,
@@ -108,7 +108,7 @@ impl<E> Batch<E> {
             return;
         }
         if self.next > 0 {
-            // The block in hand was worked off; its memory stays for the next batch.
+            // All events of the block have been run; its memory stays for the next batch.
             self.blocks[self.block].clear();
         }
         while self.blocks[self.next].is_empty() {

@@ -54,7 +54,7 @@ pub struct BucketQueue<E> {
     inverse: u64,
     /// The first bucket of the ring; what is before it was taken or is in `opened` and `near`.
     base: u64,
-    /// No bucket of the ring before this holds anything: where to look on.
+    /// No bucket of the ring before this holds anything: the search goes on here.
     front: u64,
     /// By the lower bits of the bucket's number; as many as a power of two.
     ring: Vec<List>,

@@ -153,7 +153,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// Sends a message. Gives what goes on, unless it is over already, or nobody is to hear of it.
+    /// Sends a message. Gives what goes on, unless it is over already, or no process is to learn of it.
     pub(super) fn send(
         &mut self,
         id: ProcessId,

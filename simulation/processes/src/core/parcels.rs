@@ -9,7 +9,7 @@
 //! are started, all in one order, by a [`Carrier`].
 //!
 //! Invariants: parcels that arrive at the same instant come into mailboxes in the order of their senders'
-//! identities, then of their numbers among those of a sender, however the world is dealt; a sender hears of
+//! identities, then of their numbers among those of a sender, however the world is dealt; a sender learns of
 //! the arrival before the receiver does, both within the instant.
 
 use paceline_kernel::Time;

@@ -1,4 +1,4 @@
-//! How processes hear of what they waited for.
+//! How processes get what they waited for.
 //!
 //! Invariant: a process that gets an answer waits for it, or holds it; it resumes in the next round, unless
 //! it is suspended.

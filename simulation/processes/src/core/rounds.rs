@@ -41,7 +41,7 @@ pub struct RoundCounts {
 const SIZES: usize = 33;
 /// Kinds of answers to a process ([`Core::kind`](super::Core::kind)).
 pub const KINDS: usize = 4;
-/// A round of a class is timed if it is the so-manieth; larger ones always.
+/// One in so many rounds of a class is timed; larger rounds always.
 const TIMED: u32 = 64;
 const LARGE: usize = 32;
 /// What a round must take on one thread before it is tried on many.

@@ -16,7 +16,7 @@ impl<P, N: Network> Core<P, N> {
         self.resume_with(id, Answer::Failed(RequestError::Unknown));
     }
 
-    /// A process resumes with something of an object, which goes back if it never hears of that.
+    /// A process resumes with something of an object, which goes back if the process never learns of that.
     fn grant(&mut self, id: ProcessId, object: ObjectId, answer: Answer<P>) {
         self.resume_with(id, answer);
         if let Some(process) = self.processes.get_mut(id) {
@@ -24,7 +24,7 @@ impl<P, N: Network> Core<P, N> {
         }
     }
 
-    /// A process did not hear of what it was given.
+    /// A process did not receive what it was given.
     pub(super) fn give_back(&mut self, id: ProcessId, granted: Option<ObjectId>, answer: Option<Answer<P>>) {
         match (granted, answer) {
             (Some(object), Some(Answer::Truth(true))) => self.release(id, object),

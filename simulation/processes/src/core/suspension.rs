@@ -15,7 +15,8 @@ use super::process::{Blocked, Going, Held, Process, Side};
 use super::request::ProcessId;
 
 impl<P> Process<P> {
-    /// Calls `act` for whatever is in progress and belongs to the process, with who hears of its end.
+    /// Calls `act` for whatever is in progress and belongs to the process, with the side that is informed of
+    /// its end.
     fn each_going(&mut self, id: ProcessId, mut act: impl FnMut(&mut Going, Side)) {
         if let Blocked::On(going) = &mut self.blocked {
             act(going, Side::Waiting(id));

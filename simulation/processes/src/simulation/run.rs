@@ -101,7 +101,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         self.tasks.put(id.0, task);
     }
 
-    /// A process is there when the run begins, as the so-manieth of the world.
+    /// A process is there when the run begins, under this number in the world.
     pub(crate) fn add(&mut self, number: u64, added: Added<P>) {
         let id = self.core.spawn_as(added.host, added.name, number);
         self.attach(id, added.code);

@@ -88,7 +88,7 @@ impl<M: Model> Proxy<M> {
         if news && ahead.under_way.len() < MOST_UNDER_WAY {
             let far = gvt.saturating_add(wide.max(self.lookahead)).min(until);
             ahead.allowed = ahead.allowed.max(far);
-            // It hears of GVT twice in a stride.
+            // It gets GVT twice in a stride.
             ahead.step = Time::ticks((width.as_ticks() / 2).max(1));
             let owed = ahead.handed > 0 && ahead.owes();
             let handed = ahead.hand_over(gvt, Permit::Run { until, ahead: wide, width }, Time::MAX);

@@ -45,7 +45,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Starts the thread. A process that is silent for `limit` is lost; `listener` hears of it before.
+    /// Starts the thread. A process that is silent for `limit` is lost; `listener` is called before that.
     pub(crate) fn start<M: Model + 'static>(
         peers: &Arc<Peers<M>>,
         limit: Duration,
