@@ -179,18 +179,18 @@ fn a_file_of_another_user_is_written_in_place() {
     );
 }
 
-/// Runs [`writes_as_it_is_told`] as a user who is not root.
+/// Runs [`writes_as_the_environment_says`] as a user who is not root.
 fn as_another_user(program: &Path, path: &Path) -> std::process::Output {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(program);
-    command.args(["--exact", "writes_as_it_is_told", "--nocapture"]).env("PACELINE_WRITES", path);
+    command.args(["--exact", "writes_as_the_environment_says", "--nocapture"]).env("PACELINE_WRITES", path);
     command.uid(4711).gid(4711).output().unwrap()
 }
 
 /// The other process of [`a_file_of_another_user_is_written_in_place`] and
 /// [`what_a_killed_process_leaves_is_removed_by_the_next`].
 #[test]
-fn writes_as_it_is_reported() {
+fn writes_as_the_environment_says() {
     let Some(path) = std::env::var_os("PACELINE_WRITES") else { return };
     if std::env::var_os("PACELINE_STAYS").is_none() {
         return write(Path::new(&path), b"by another").unwrap_or_else(|reason| panic!("{reason}"));
@@ -210,7 +210,7 @@ fn with_mounts(script: &str) -> bool {
         return false;
     }
     let program = std::env::current_exe().unwrap();
-    let write = format!("{} --exact writes_as_it_is_told --nocapture", program.display());
+    let write = format!("{} --exact writes_as_the_environment_says --nocapture", program.display());
     let output =
         Command::new("unshare").args(["-m", "sh", "-ec", script]).env("WRITE", write).output().unwrap();
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
@@ -246,7 +246,7 @@ fn what_a_killed_process_leaves_is_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("summary.json");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "writes_as_it_is_told", "--nocapture"]).env("PACELINE_WRITES", &path);
+    command.args(["--exact", "writes_as_the_environment_says", "--nocapture"]).env("PACELINE_WRITES", &path);
     let mut child = command.env("PACELINE_STAYS", "1").stdout(std::process::Stdio::null()).spawn().unwrap();
     let ends = std::time::Instant::now() + std::time::Duration::from_secs(30);
     // It is locked once it has content.
