@@ -1,4 +1,4 @@
-//! The messages between peers, and how many successors a peer keeps and tells of.
+//! The messages between peers, and how many successors a peer keeps and names to others.
 
 /// A number that stands for "no peer".
 pub(super) const NOBODY: u32 = u32::MAX;
