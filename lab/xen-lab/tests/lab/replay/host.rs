@@ -209,8 +209,8 @@ impl Host {
         self.act(format!("wake {id}"), |policy, now_ns, orders| policy.wake(now_ns, VcpuId(id), orders));
     }
 
-    /// Sleeps. The PCPU of who runs is to decide; `is_sleep` says whether the plug-in is told and sees to
-    /// that.
+    /// Sleeps. The PCPU of who runs is to decide; `is_sleep` says whether the plug-in gets the call and sees
+    /// to that.
     fn sleep(&mut self, id: u32, is_sleep: bool) {
         let own = self.vcpus.get_mut(&id).expect("it is there");
         own.awake = false;
