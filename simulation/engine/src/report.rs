@@ -67,7 +67,7 @@ pub struct Report<O> {
     pub tried: Vec<Tried>,
     /// Worker threads that ran, in all processes together; where their number changed, the largest.
     pub threads: u32,
-    /// Processes that ran it; 1 without [`Simulation::join`](crate::Simulation::join).
+    /// Processes that ran it, this one included.
     pub processes: u32,
     /// How the others were reached from this one, by rank.
     pub links: Vec<Link>,
