@@ -1,0 +1,101 @@
+//! Every discipline in one type, built from its settings.
+
+use paceline_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Admission, Backlog, Classes, Discipline, DropTail, Ecn, Fifo, Limit, Loss, Packet, QueueError, Verdict,
+};
+
+/// The discipline of a queue with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum QueueSettings {
+    /// A packet that finds the queue full is lost.
+    DropTail(Limit),
+}
+
+impl QueueSettings {
+    /// The admission of a FIFO queue that decides at arrival, for a port that needs no event for a departure;
+    /// none for the other disciplines. `seed` and `stream` as in [`Queue::new`].
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    pub fn admission(&self, _seed: u64, _stream: u64) -> Result<Option<AnyAdmission>, QueueError> {
+        match self {
+            Self::DropTail(limit) => {
+                limit.check()?;
+                Ok(Some(AnyAdmission::DropTail(DropTail(*limit))))
+            }
+        }
+    }
+}
+
+/// An admission of any kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AnyAdmission {
+    /// See [`DropTail`].
+    DropTail(DropTail),
+}
+
+impl Admission for AnyAdmission {
+    #[inline]
+    fn admit(&mut self, now: Time, backlog: &Backlog, bytes: u32, ecn: Ecn) -> Verdict {
+        match self {
+            Self::DropTail(admission) => admission.admit(now, backlog, bytes, ecn),
+        }
+    }
+}
+
+/// A queue of any discipline.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Queue<P> {
+    /// First in, first out, decided at arrival.
+    Fifo(Fifo<P, AnyAdmission>),
+}
+
+impl<P: Packet> Queue<P> {
+    /// An empty queue. `seed` is that of the run, `stream` a number that no other queue has (that of the
+    /// port): the random numbers of RED and the hash of FQ-CoDel come from both.
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    pub fn new(settings: &QueueSettings, seed: u64, stream: u64) -> Result<Self, QueueError> {
+        if let Some(admission) = settings.admission(seed, stream)? {
+            return Ok(Self::Fifo(Fifo::new(admission)));
+        }
+        unreachable!("every discipline so far decides at arrival")
+    }
+}
+
+/// The same call on whatever the queue is.
+macro_rules! each {
+    ($queue:expr, $inner:ident => $call:expr) => {
+        match $queue {
+            Queue::Fifo($inner) => $call,
+        }
+    };
+}
+
+impl<P: Packet> Discipline<P> for Queue<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Time, packet: P, losses: &mut Vec<Loss<P>>) -> Verdict {
+        each!(self, queue => queue.enqueue(now, packet, losses))
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, paused: Classes, losses: &mut Vec<Loss<P>>) -> Option<P> {
+        each!(self, queue => queue.dequeue(now, paused, losses))
+    }
+
+    fn len(&self) -> usize {
+        each!(self, queue => queue.len())
+    }
+
+    fn bytes(&self) -> u64 {
+        each!(self, queue => queue.bytes())
+    }
+
+    fn head_bytes(&self) -> Option<u32> {
+        each!(self, queue => queue.head_bytes())
+    }
+}
