@@ -3,9 +3,9 @@
 //! A port calls [`Discipline::enqueue`] when a packet arrives and [`Discipline::dequeue`] when its link is
 //! free. The packet that is being sent is not in the queue. Both calls may drop packets, also others than the
 //! one that arrives: each goes into the list of losses that the caller passes, so that it can count them and
-//! give their bytes back to a shared buffer. A packet that finds the link free is enqueued as well, and dequeued
-//! at once: active queue management sees every arrival. [`Queue`] is every discipline in one type, built from
-//! [`QueueSettings`].
+//! give their bytes back to a shared buffer. A packet that finds the link free is enqueued as well, and
+//! dequeued at once: active queue management sees every arrival. [`Queue`] is every discipline in one type,
+//! built from [`QueueSettings`].
 //!
 //! **One event a hop.** In a FIFO queue whose decisions fall at arrival (drop-tail, RED, threshold marking),
 //! the time at which a packet leaves is known when it arrives. A port may then keep the start times of the
@@ -29,10 +29,12 @@
 mod draws;
 mod drop_tail;
 mod fifo;
+mod red;
 mod settings;
 mod share;
 #[cfg(test)]
 mod test;
+mod threshold;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -42,8 +44,10 @@ use paceline_kernel::Time;
 pub use draws::Draws;
 pub use drop_tail::{DropTail, Limit};
 pub use fifo::Fifo;
+pub use red::{Red, RedSettings};
 pub use settings::{AnyAdmission, Queue, QueueSettings};
 pub use share::Share;
+pub use threshold::Threshold;
 
 /// The ECN field of an IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

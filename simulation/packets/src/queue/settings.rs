@@ -4,7 +4,8 @@ use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Admission, Backlog, Classes, Discipline, DropTail, Ecn, Fifo, Limit, Loss, Packet, QueueError, Verdict,
+    Admission, Backlog, Classes, Discipline, Draws, DropTail, Ecn, Fifo, Limit, Loss, Packet, QueueError,
+    Red, RedSettings, Threshold, Verdict,
 };
 
 /// The discipline of a queue with its parameters.
@@ -12,6 +13,10 @@ use super::{
 pub enum QueueSettings {
     /// A packet that finds the queue full is lost.
     DropTail(Limit),
+    /// Random early detection.
+    Red(RedSettings),
+    /// Marks beyond a threshold, for DCTCP.
+    Threshold(Threshold),
 }
 
 impl QueueSettings {
@@ -20,13 +25,18 @@ impl QueueSettings {
     ///
     /// # Errors
     /// A setting makes no sense.
-    pub fn admission(&self, _seed: u64, _stream: u64) -> Result<Option<AnyAdmission>, QueueError> {
-        match self {
+    pub fn admission(&self, seed: u64, stream: u64) -> Result<Option<AnyAdmission>, QueueError> {
+        Ok(Some(match self {
             Self::DropTail(limit) => {
                 limit.check()?;
-                Ok(Some(AnyAdmission::DropTail(DropTail(*limit))))
+                AnyAdmission::DropTail(DropTail(*limit))
             }
-        }
+            Self::Red(settings) => AnyAdmission::Red(Red::new(*settings, Draws::new(seed, stream))?),
+            Self::Threshold(threshold) => {
+                threshold.check()?;
+                AnyAdmission::Threshold(*threshold)
+            }
+        }))
     }
 }
 
@@ -35,6 +45,10 @@ impl QueueSettings {
 pub enum AnyAdmission {
     /// See [`DropTail`].
     DropTail(DropTail),
+    /// See [`Red`].
+    Red(Red),
+    /// See [`Threshold`].
+    Threshold(Threshold),
 }
 
 impl Admission for AnyAdmission {
@@ -42,6 +56,8 @@ impl Admission for AnyAdmission {
     fn admit(&mut self, now: Time, backlog: &Backlog, bytes: u32, ecn: Ecn) -> Verdict {
         match self {
             Self::DropTail(admission) => admission.admit(now, backlog, bytes, ecn),
+            Self::Red(admission) => admission.admit(now, backlog, bytes, ecn),
+            Self::Threshold(admission) => admission.admit(now, backlog, bytes, ecn),
         }
     }
 }

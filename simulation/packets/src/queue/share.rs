@@ -60,6 +60,17 @@ impl Share {
         Self(if sum > Self::ONE.0 { Self::ONE.0 } else { sum })
     }
 
+    /// So many times this share, or the whole where it is more.
+    pub const fn multiple(self, n: u64) -> Self {
+        let sum = self.0 as u128 * n as u128;
+        Self(if sum > Self::ONE.0 as u128 { Self::ONE.0 } else { sum as u64 })
+    }
+
+    /// This share as a part of `whole`; none where it is as much or more.
+    pub const fn part_of(self, whole: Self) -> Option<Self> {
+        if self.0 < whole.0 { Self::ratio(self.0, whole.0) } else { None }
+    }
+
     /// The `n`th power: what is left of the whole after `n` times this share of the rest, by squaring.
     pub const fn power(self, mut n: u64) -> Self {
         let (mut square, mut power) = (self, Self::ONE);

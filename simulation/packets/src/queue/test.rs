@@ -1,5 +1,7 @@
 //! The packet of the tests of queues, and what holds for all disciplines.
 
+mod red;
+
 use super::*;
 
 /// A packet with nothing but what queues ask for.
