@@ -14,7 +14,7 @@
 //! [`QueueSettings::admission`] gives the admission where there is one. CoDel, FQ-CoDel, priorities and DRR
 //! decide at departure and need an event for it.
 //!
-//! **Pauses.** `paused` names the classes that a neighbour has paused (PFC). Strict priority and DRR
+//! **Pauses.** `paused` names the classes that a neighbour has paused (PFC). [`StrictPriority`] and [`Drr`]
 //! pass over them. A [`Fifo`] waits while the class of its first packet is paused, CoDel and FQ-CoDel while
 //! any is: head-of-line blocking, as in a switch without a queue for each class.
 //!
@@ -26,9 +26,12 @@
 //! queue draws them in the order of its own packets alone; `len` and `bytes` are those of the packets that
 //! were enqueued, not yet dequeued, and not lost.
 
+mod classes;
+mod codel;
 mod draws;
 mod drop_tail;
 mod fifo;
+mod fq_codel;
 mod red;
 mod settings;
 mod share;
@@ -41,9 +44,12 @@ use thiserror::Error;
 
 use paceline_kernel::Time;
 
+pub use classes::{Drr, StrictPriority};
+pub use codel::{Codel, CodelSettings};
 pub use draws::Draws;
 pub use drop_tail::{DropTail, Limit};
 pub use fifo::Fifo;
+pub use fq_codel::{FqCodel, FqCodelSettings};
 pub use red::{Red, RedSettings};
 pub use settings::{AnyAdmission, Queue, QueueSettings};
 pub use share::Share;

@@ -1,11 +1,11 @@
 //! Every discipline in one type, built from its settings.
 
-use paceline_kernel::Time;
+use paceline_kernel::{Rng, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Admission, Backlog, Classes, Discipline, Draws, DropTail, Ecn, Fifo, Limit, Loss, Packet, QueueError,
-    Red, RedSettings, Threshold, Verdict,
+    Admission, Backlog, Classes, Codel, CodelSettings, Discipline, Draws, DropTail, Drr, Ecn, Fifo, FqCodel,
+    FqCodelSettings, Limit, Loss, Packet, QueueError, Red, RedSettings, StrictPriority, Threshold, Verdict,
 };
 
 /// The discipline of a queue with its parameters.
@@ -17,6 +17,14 @@ pub enum QueueSettings {
     Red(RedSettings),
     /// Marks beyond a threshold, for DCTCP.
     Threshold(Threshold),
+    /// Controlled delay, with a limit at arrival.
+    Codel(CodelSettings, Limit),
+    /// A queue for each flow, served in turn, under CoDel.
+    FqCodel(FqCodelSettings),
+    /// Classes of which the first that has packets is served.
+    Priority(Vec<QueueSettings>),
+    /// Classes that share the link in proportion to their quanta: the bytes a class may send in its turn.
+    Drr(Vec<(u32, QueueSettings)>),
 }
 
 impl QueueSettings {
@@ -36,6 +44,7 @@ impl QueueSettings {
                 threshold.check()?;
                 AnyAdmission::Threshold(*threshold)
             }
+            Self::Codel(..) | Self::FqCodel(_) | Self::Priority(_) | Self::Drr(_) => return Ok(None),
         }))
     }
 }
@@ -67,6 +76,14 @@ impl Admission for AnyAdmission {
 pub enum Queue<P> {
     /// First in, first out, decided at arrival.
     Fifo(Fifo<P, AnyAdmission>),
+    /// See [`Codel`].
+    Codel(Codel<P>),
+    /// See [`FqCodel`].
+    FqCodel(FqCodel<P>),
+    /// See [`StrictPriority`].
+    Priority(StrictPriority<Queue<P>>),
+    /// See [`Drr`].
+    Drr(Drr<Queue<P>>),
 }
 
 impl<P: Packet> Queue<P> {
@@ -79,7 +96,28 @@ impl<P: Packet> Queue<P> {
         if let Some(admission) = settings.admission(seed, stream)? {
             return Ok(Self::Fifo(Fifo::new(admission)));
         }
-        unreachable!("every discipline so far decides at arrival")
+        // The queues of classes have streams of their own.
+        let of_class = |class: usize, settings: &QueueSettings| {
+            Self::new(settings, Rng::new(seed, stream).u64(), class as u64)
+        };
+        Ok(match settings {
+            QueueSettings::Codel(settings, limit) => Self::Codel(Codel::new(*settings, *limit)?),
+            QueueSettings::FqCodel(settings) => Self::FqCodel(FqCodel::new(*settings, seed, stream)?),
+            QueueSettings::Priority(classes) => {
+                let queues = classes.iter().enumerate().map(|(class, settings)| of_class(class, settings));
+                Self::Priority(StrictPriority::new(queues.collect::<Result<_, _>>()?)?)
+            }
+            QueueSettings::Drr(classes) => {
+                let queues = classes
+                    .iter()
+                    .enumerate()
+                    .map(|(class, (quantum, settings))| Ok((*quantum, of_class(class, settings)?)));
+                Self::Drr(Drr::new(queues.collect::<Result<_, _>>()?)?)
+            }
+            QueueSettings::DropTail(_) | QueueSettings::Red(_) | QueueSettings::Threshold(_) => {
+                unreachable!("these have an admission")
+            }
+        })
     }
 }
 
@@ -88,6 +126,10 @@ macro_rules! each {
     ($queue:expr, $inner:ident => $call:expr) => {
         match $queue {
             Queue::Fifo($inner) => $call,
+            Queue::Codel($inner) => $call,
+            Queue::FqCodel($inner) => $call,
+            Queue::Priority($inner) => $call,
+            Queue::Drr($inner) => $call,
         }
     };
 }

@@ -1,5 +1,8 @@
 //! The packet of the tests of queues, and what holds for all disciplines.
 
+mod classes;
+mod codel;
+mod fq_codel;
 mod red;
 
 use super::*;
