@@ -18,7 +18,7 @@
 //! pass over them. A [`Fifo`] waits while the class of its first packet is paused, CoDel and FQ-CoDel while
 //! any is: head-of-line blocking, as in a switch without a queue for each class.
 //!
-//! **Buffers.** `SharedBuffer` (dynamic thresholds) and `Pfc` count bytes over the ports of one switch and
+//! **Buffers.** [`SharedBuffer`] (dynamic thresholds) and [`Pfc`] count bytes over the ports of one switch and
 //! are asked beside the queue: `admit` before `enqueue`, `release` for each packet that was dequeued or lost.
 //!
 //! Invariants: equal calls on equal states give equal answers; no floating-point number is part of a state or
@@ -26,12 +26,14 @@
 //! queue draws them in the order of its own packets alone; `len` and `bytes` are those of the packets that
 //! were enqueued, not yet dequeued, and not lost.
 
+mod buffer;
 mod classes;
 mod codel;
 mod draws;
 mod drop_tail;
 mod fifo;
 mod fq_codel;
+pub mod pfc;
 mod red;
 mod settings;
 mod share;
@@ -44,12 +46,14 @@ use thiserror::Error;
 
 use paceline_kernel::Time;
 
+pub use buffer::{Alpha, SharedBuffer};
 pub use classes::{Drr, StrictPriority};
 pub use codel::{Codel, CodelSettings};
 pub use draws::Draws;
 pub use drop_tail::{DropTail, Limit};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelSettings};
+pub use pfc::{PauseSignal, Pfc, PfcArrival, PfcSettings};
 pub use red::{Red, RedSettings};
 pub use settings::{AnyAdmission, Queue, QueueSettings};
 pub use share::Share;

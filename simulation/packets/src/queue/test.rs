@@ -1,5 +1,7 @@
 //! The packet of the tests of queues, and what holds for all disciplines.
 
+mod all;
+mod buffer;
 mod classes;
 mod codel;
 mod fq_codel;
