@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod loss;
 pub mod queue;
 pub mod tcp;
 pub mod topology;

@@ -14,6 +14,10 @@
 //! [`QueueSettings::admission`] gives the admission where there is one. CoDel, FQ-CoDel, priorities and DRR
 //! decide at departure and need an event for it.
 //!
+//! **Times.** Queues only compare, subtract and add the times that they are given: those of the settings and
+//! those of the calls are in one unit. A port that computes in picoseconds makes all of them with
+//! `Time::ticks`, and takes nothing of this as a tick of the kernel.
+//!
 //! **Pauses.** `paused` names the classes that a neighbour has paused (PFC). [`StrictPriority`] and [`Drr`]
 //! pass over them. A [`Fifo`] waits while the class of its first packet is paused, CoDel and FQ-CoDel while
 //! any is: head-of-line blocking, as in a switch without a queue for each class.

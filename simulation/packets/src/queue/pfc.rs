@@ -5,13 +5,14 @@
 //! is told to pause, at `xon` or below to go on. What it sends before the pause reaches it goes into the
 //! headroom; a packet for which that has no room either is lost.
 
-use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::QueueError;
 
 /// The bytes of a pause frame on the wire: 64 of the frame, 8 of the preamble and 12 between frames.
 pub const PAUSE_BYTES: u32 = 84;
+
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// The thresholds of a port's class, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,14 +26,14 @@ pub struct PfcSettings {
 }
 
 impl PfcSettings {
-    /// The headroom with which nothing is lost on a link of `rate` bits a second and `latency` one way, whose
-    /// packets have at most `mtu` bytes (after annex N of IEEE 802.1Q-2018): the packet that crosses `xoff`,
-    /// one that the pause frame waits for, one that the neighbour has begun to send, the pause frame, and what
-    /// is on the way while the pause travels, in both directions.
-    pub fn headroom(rate: u64, latency: Time, mtu: u32) -> u64 {
-        let bits = 2 * u128::from(latency.as_ticks()) * u128::from(rate);
-        let on_the_way = bits.div_ceil(8 * u128::from(Time::TICKS_PER_SECOND)) as u64;
-        on_the_way + 3 * u64::from(mtu) + u64::from(PAUSE_BYTES)
+    /// The headroom with which nothing is lost on a link of `rate` bits a second and a latency of `latency_ps`
+    /// picoseconds one way, whose packets have at most `mtu` bytes (after annex N of IEEE 802.1Q-2018): the
+    /// packet that crosses `xoff`, one that the pause frame waits for, one that the neighbour has begun to
+    /// send, the pause frame, and what is on the way while the pause travels, in both directions.
+    pub const fn headroom(rate: u64, latency_ps: u64, mtu: u32) -> u64 {
+        let bits = 2 * latency_ps as u128 * rate as u128;
+        let on_the_way = bits.div_ceil(8 * PS_PER_SECOND) as u64;
+        on_the_way + 3 * mtu as u64 + PAUSE_BYTES as u64
     }
 }
 

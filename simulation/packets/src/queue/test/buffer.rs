@@ -113,7 +113,7 @@ impl Link {
 fn pfc_with_the_headroom_of_the_link_loses_nothing() {
     for (latency, mtu, slowness) in [(0, 1500, 2), (5000, 1500, 4), (40_000, 9000, 3), (700, 1500, 1000)] {
         // A byte time is a nanosecond at 8 Gbit/s.
-        let headroom = PfcSettings::headroom(8_000_000_000, Time::nanos(latency), mtu);
+        let headroom = PfcSettings::headroom(8_000_000_000, 1000 * latency, mtu);
         let settings = PfcSettings { xoff: 30_000, xon: 20_000, headroom };
         let mut link = Link { latency, mtu, slowness, draws: Draws::new(3, latency) };
         let (lost, passed, pauses) = link.run(settings, 2_000_000);

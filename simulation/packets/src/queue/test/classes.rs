@@ -217,6 +217,26 @@ fn a_class_pays_for_what_active_queue_management_gives() {
     assert_eq!(queue.bytes() + lost + (sent[0] + sent[1]) as u64, counted, "every byte is somewhere");
 }
 
+/// A queue that empties itself at an arrival, as FQ-CoDel may, keeps one place in the line.
+#[test]
+fn a_class_stands_in_line_once() {
+    let codel =
+        CodelSettings { target: Time::millis(5), interval: Time::millis(100), mtu: 1500, marks: false };
+    let fq_codel = FqCodelSettings { codel, limit: 9, memory: 5000, queues: 4, quantum: 1500 };
+    let classes = vec![(1000, QueueSettings::FqCodel(fq_codel)), (1000, ROOM)];
+    let (mut queue, mut losses) = (Queue::new(&QueueSettings::Drr(classes), 1, 1).unwrap(), Vec::new());
+    for bytes in [100, 5000] {
+        queue.enqueue(Time::ZERO, Sample { bytes, ..Sample::new(0) }, &mut losses);
+    }
+    assert!(queue.is_empty(), "half of the bytes is both packets");
+    add(&mut queue, 0, 4);
+    add(&mut queue, 1, 4);
+    let served: Vec<u8> = std::iter::from_fn(|| queue.dequeue(Time::ZERO, Classes::NONE, &mut losses))
+        .map(|packet| packet.class)
+        .collect();
+    assert_eq!(served, [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
 #[test]
 fn classes_that_make_no_sense_are_refused() {
     for (settings, message) in [
