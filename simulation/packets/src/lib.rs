@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod files;
 pub mod loss;
 pub mod queue;
 pub mod tcp;

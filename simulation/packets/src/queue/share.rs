@@ -60,6 +60,16 @@ impl Share {
         Self(if sum > Self::ONE.0 { Self::ONE.0 } else { sum })
     }
 
+    /// The difference, or nothing where it is less.
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// A uniform share above zero, up to the whole, from 64 uniform bits.
+    pub const fn of_draw(draw: u64) -> Self {
+        Self((draw >> 1) + 1)
+    }
+
     /// So many times this share, or the whole where it is more.
     pub const fn multiple(self, n: u64) -> Self {
         let sum = self.0 as u128 * n as u128;
