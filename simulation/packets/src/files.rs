@@ -11,7 +11,8 @@
 //!
 //! Invariants: no text makes a reader panic; time and memory are proportional to the text; equal texts give
 //! equal values on every machine; what a file does not say is taken from [`Defaults`] and said in
-//! [`Graph::notices`], never silently. Rates are in bits a second, times in picoseconds, sizes in bytes.
+//! [`Graph::notices`], and nothing is left out without a notice. Rates are in bits a second, times in
+//! picoseconds, sizes in bytes.
 
 mod cdf;
 mod csv;
@@ -31,7 +32,7 @@ use thiserror::Error;
 
 pub use cdf::Cdf;
 pub use edges::{EdgeNumber, edges};
-pub use flow_list::{ListedFlow, flow_list};
+pub use flow_list::{FlowList, ListedFlow, flow_list};
 pub use graph::{Defaults, Graph, GraphLink, GraphNode};
 pub use graphml::graphml;
 pub use links::links;

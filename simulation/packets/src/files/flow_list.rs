@@ -20,62 +20,77 @@ pub struct ListedFlow {
     pub line: usize,
 }
 
-/// Reads a list of flows, in the order of the file. Either CSV with a header and the columns `start` ("1.5ms",
+/// A list of flows, with what is to be told about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowList {
+    /// The flows in the order of the file.
+    pub flows: Vec<ListedFlow>,
+    /// What was not read: a sentence each.
+    pub notices: Vec<String>,
+}
+
+/// Reads a list of flows. Either CSV with a header and the columns `start` ("1.5ms",
 /// or a number of seconds), `from`, `to` and `bytes`; or HPCC's format: the number of flows, then for each a
 /// line of the sender, the receiver, a priority, a port, the bytes and the start in seconds. Priority and port
-/// are not looked at.
+/// are not looked at. What follows the last of so many flows is not read, as by HPCC; a notice says so.
 ///
 /// ```
 /// use paceline_packets::files::flow_list;
-/// let flows = flow_list("flows.csv", "start,from,to,bytes\n1.5ms,left-0,right-0,1448000\n")?;
+/// let flows = flow_list("flows.csv", "start,from,to,bytes\n1.5ms,left-0,right-0,1448000\n")?.flows;
 /// assert_eq!((flows[0].start_ps, flows[0].bytes), (1_500_000_000, 1_448_000));
-/// let flows = flow_list("flows.txt", "1\n0 5 3 100 1448000 2.000001\n")?;
+/// let flows = flow_list("flows.txt", "1\n0 5 3 100 1448000 2.000001\n")?.flows;
 /// assert_eq!((flows[0].start_ps, flows[0].to.as_str()), (2_000_001_000_000, "5"));
 /// # Ok::<(), paceline_packets::files::FileError>(())
 /// ```
 ///
 /// # Errors
-/// The text is neither; a flow leads to where it begins, or has no bytes; in HPCC's format, the number of
-/// flows is another one.
-pub fn flow_list(file: &str, text: &str) -> Result<Vec<ListedFlow>, FileError> {
+/// The text is neither; a flow leads to where it begins, or has no bytes; in HPCC's format, there are
+/// fewer flows than it says.
+pub fn flow_list(file: &str, text: &str) -> Result<FlowList, FileError> {
     let is_hpcc =
         lines(text).next().is_some_and(|(_, line)| line.trim().bytes().all(|sign| sign.is_ascii_digit()));
     let flows = if is_hpcc { hpcc(text) } else { csv(text) };
     flows.map_err(|mistake| mistake.of(file))
 }
 
-fn csv(text: &str) -> Result<Vec<ListedFlow>, Mistake> {
+fn csv(text: &str) -> Result<FlowList, Mistake> {
     let rows = table(text, &["start", "from", "to", "bytes"], &[])?;
-    rows.into_iter()
-        .map(|row| {
-            let Ok([start, from, to, bytes]) = <[String; 4]>::try_from(row.values) else {
-                unreachable!("a row has the values that were asked for")
-            };
-            let start_ps = time(&start).or_else(|| time_in(&start, 12));
-            let words = Words { line: row.line, start: &start, bytes: &bytes };
-            words.flow(start_ps, from, to)
-        })
-        .collect()
+    let flows = rows.into_iter().map(|row| {
+        let Ok([start, from, to, bytes]) = <[String; 4]>::try_from(row.values) else {
+            unreachable!("a row has the values that were asked for")
+        };
+        let start_ps = time(&start).or_else(|| time_in(&start, 12));
+        let words = Words { line: row.line, start: &start, bytes: &bytes };
+        words.flow(start_ps, from, to)
+    });
+    Ok(FlowList { flows: flows.collect::<Result<_, _>>()?, notices: Vec::new() })
 }
 
-fn hpcc(text: &str) -> Result<Vec<ListedFlow>, Mistake> {
+fn hpcc(text: &str) -> Result<FlowList, Mistake> {
     let mut lines = lines(text);
-    let Some((first, count)) = lines.next() else { return Ok(Vec::new()) };
-    let mut flows = Vec::new();
-    for (line, words) in lines {
+    let Some((first, count_text)) = lines.next() else { return Ok(FlowList::default()) };
+    let few = |found: usize| {
+        let problem = format!("{found} flows in a file that says {}", count_text.trim());
+        Mistake::new(first, problem, "the number of flows in the first line")
+    };
+    let count: usize = count_text.trim().parse().map_err(|_| few(0))?;
+    let mut list = FlowList::default();
+    for (line, words) in lines.by_ref().take(count) {
         let words: Vec<&str> = words.split_whitespace().collect();
         let [from, to, _priority, _port, bytes, start] = words[..] else {
             let problem = format!("{} words in a flow", words.len());
             return Err(Mistake::new(line, problem, "sender, receiver, priority, port, bytes and start"));
         };
         let words = Words { line, start, bytes };
-        flows.push(words.flow(time_in(start, 12), from.to_owned(), to.to_owned())?);
+        list.flows.push(words.flow(time_in(start, 12), from.to_owned(), to.to_owned())?);
     }
-    if count.trim().parse() != Ok(flows.len()) {
-        let problem = format!("{} flows in a file that says {}", flows.len(), count.trim());
-        return Err(Mistake::new(first, problem, "the number of flows in the first line"));
+    if list.flows.len() < count {
+        return Err(few(list.flows.len()));
     }
-    Ok(flows)
+    if let Some((line, _)) = lines.next() {
+        list.notices.push(format!("line {first} says {count} flows: from line {line} on nothing is read"));
+    }
+    Ok(list)
 }
 
 /// The words of a flow that are numbers.

@@ -92,7 +92,7 @@ proptest! {
 #[test]
 fn flows_are_listed_as_they_stand() {
     let text = "\u{feff}# a list\n\nto,start,bytes,from\nb,1.5ms,1448000,a\n\"Köln, 2\",0.25, 1e3 ,\"say \"\"hi\"\"\"\n";
-    let flows = flow_list("flows.csv", text).unwrap();
+    let flows = flow_list("flows.csv", text).unwrap().flows;
     let of = |start_ps, from: &str, to: &str, bytes, line| ListedFlow {
         start_ps,
         from: from.into(),
@@ -103,8 +103,15 @@ fn flows_are_listed_as_they_stand() {
     let second = of(250_000_000_000, "say \"hi\"", "Köln, 2", 1000, 5);
     assert_eq!(flows, [of(1_500_000_000, "a", "b", 1_448_000, 4), second]);
     let flows = flow_list("flows.txt", "2\n0 5 3 100 1448000 2.000001\n 7 1 3 100 1 0\n").unwrap();
+    assert!(flows.notices.is_empty());
+    let flows = flows.flows;
     assert_eq!(flows, [of(2_000_001_000_000, "0", "5", 1_448_000, 2), of(0, "7", "1", 1, 3)]);
-    assert_eq!(flow_list("empty.csv", "start,from,to,bytes\n").unwrap(), []);
+    let list = flow_list("flows.txt", "1\n0 5 3 100 8 0\n\nsource sink and so on\n").unwrap();
+    assert_eq!(
+        (list.flows.len(), &list.notices[..]),
+        (1, &["line 1 says 1 flows: from line 4 on nothing is read".into()][..])
+    );
+    assert_eq!(flow_list("empty.csv", "start,from,to,bytes\n").unwrap(), FlowList::default());
 }
 
 #[test]
