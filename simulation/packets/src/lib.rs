@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod files;
+pub mod flows;
 pub mod loss;
 pub mod queue;
 pub mod tcp;
