@@ -21,9 +21,8 @@ pub enum LossModel {
     GilbertElliott(GilbertElliott),
 }
 
-/// The channel of Gilbert ("Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), 1960) and
-/// Elliott (the same, 42(5), 1963): it is good or bad, and loses packets with a probability for each. It may
-/// change after each packet.
+/// The channel of Gilbert and Elliott (Gilbert, 1960; Elliott, 1963): it is good or bad, and loses packets
+/// with a probability for each. It may change after each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GilbertElliott {
     /// The probability that it turns bad after a packet, while good (p).
@@ -37,9 +36,9 @@ pub struct GilbertElliott {
 }
 
 impl LossModel {
-    /// The share of packets that is lost in the long run, for people to read: for [`GilbertElliott`] the losses
-    /// of both states by the time that the channel spends in them, p / (p + r) of it bad. None where it may
-    /// stay in either state for ever, and the share depends on how it begins.
+    /// The share of packets that is lost in the long run, for people to read: for [`GilbertElliott`] the
+    /// losses of both states by the time that the channel spends in them, p / (p + r) of it bad. None where
+    /// it may stay in either state for ever, and the share depends on how it begins.
     pub fn long_run_loss(&self) -> Option<f64> {
         match self {
             Self::Random(loss) => Some(loss.as_f64()),

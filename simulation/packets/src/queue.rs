@@ -9,8 +9,8 @@
 //!
 //! **One event a hop.** In a FIFO queue whose decisions fall at arrival (drop-tail, RED, threshold marking),
 //! the time at which a packet leaves is known when it arrives. A port may then keep the start times of the
-//! waiting packets itself, ask an [`Admission`] with the [`Backlog`] at the arrival, and need no event for the
-//! departure. [`Fifo`] is the same admission with the packets: both ways take the same decisions.
+//! waiting packets itself, ask an [`Admission`] with the [`Backlog`] at the arrival, and need no event for
+//! the departure. [`Fifo`] is the same admission with the packets: both ways take the same decisions.
 //! [`QueueSettings::admission`] gives the admission where there is one. CoDel, FQ-CoDel, priorities and DRR
 //! decide at departure and need an event for it.
 //!
@@ -22,8 +22,9 @@
 //! pass over them. A [`Fifo`] waits while the class of its first packet is paused, CoDel and FQ-CoDel while
 //! any is: head-of-line blocking, as in a switch without a queue for each class.
 //!
-//! **Buffers.** [`SharedBuffer`] (dynamic thresholds) and [`Pfc`] count bytes over the ports of one switch and
-//! are asked beside the queue: `admit` before `enqueue`, `release` for each packet that was dequeued or lost.
+//! **Buffers.** [`SharedBuffer`] (dynamic thresholds) and [`Pfc`] count bytes over the ports of one switch
+//! and are asked beside the queue: `admit` before `enqueue`, `release` for each packet that was dequeued or
+//! lost.
 //!
 //! Invariants: equal calls on equal states give equal answers; no floating-point number is part of a state or
 //! decides anything; random numbers are a function of the seed, the stream and the number of the draw, and a

@@ -29,8 +29,8 @@ impl Cdf {
     }
 
     /// Reads points, one a line: a size in bytes and the share of flows that are not larger, from 0 to 1, or
-    /// from 0 to 100 where the last is 100. With three numbers in each line, the first is a size in packets of
-    /// 1460 bytes, and the second is not looked at: files for ns-2's `Empirical` variable are such.
+    /// from 0 to 100 where the last is 100. With three numbers in each line, the first is a size in packets
+    /// of 1460 bytes, and the second is not looked at: files for ns-2's `Empirical` variable are such.
     ///
     /// ```
     /// use paceline_packets::files::Cdf;

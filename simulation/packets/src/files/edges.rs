@@ -1,6 +1,5 @@
 //! Lists of edges: two names a line, and a number. Rocketfuel's backbone maps (Spring, Mahajan and Wetherall,
-//! "Measuring ISP Topologies with Rocketfuel", SIGCOMM 2002) are such lists, `latencies.intra` with
-//! milliseconds and `weights.intra` with weights.
+//! 2002) are such lists, `latencies.intra` with milliseconds and `weights.intra` with weights.
 
 use super::graph::{Builder, Lines, Repeated, show_rate, show_time};
 use super::links::{WEIGHT, weight};
@@ -16,8 +15,8 @@ pub enum EdgeNumber {
     Weight,
 }
 
-/// Reads a list of edges. Names are separated by blanks, so that they hold none; the number may be missing. An
-/// edge may stand in the list once in each direction: that is one link. Nodes are numbered as they come.
+/// Reads a list of edges. Names are separated by blanks, so that they hold none; the number may be missing.
+/// An edge may stand in the list once in each direction: that is one link. Nodes are numbered as they come.
 ///
 /// # Errors
 /// A line is not such a one; a link leads to where it begins, or is given twice in one direction.

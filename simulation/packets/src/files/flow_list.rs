@@ -1,5 +1,5 @@
-//! Lists of flows: as CSV, or as the generators of HPCC (Li and others, SIGCOMM 2019) and of the simulators
-//! after it write them.
+//! Lists of flows: as CSV, or as the generator of HPCC (Li et al., 2019) and those of the simulators after it
+//! write them.
 
 use super::csv::table;
 use super::number::{Decimal, TIME, time, time_in};
@@ -29,10 +29,10 @@ pub struct FlowList {
     pub notices: Vec<String>,
 }
 
-/// Reads a list of flows. Either CSV with a header and the columns `start` ("1.5ms",
-/// or a number of seconds), `from`, `to` and `bytes`; or HPCC's format: the number of flows, then for each a
-/// line of the sender, the receiver, a priority, a port, the bytes and the start in seconds. Priority and port
-/// are not looked at. What follows the last of so many flows is not read, as by HPCC; a notice says so.
+/// Reads a list of flows. Either CSV with a header and the columns `start` ("1.5ms", or a number of seconds),
+/// `from`, `to` and `bytes`; or HPCC's format: the number of flows, then for each a line of the sender, the
+/// receiver, a priority, a port, the bytes and the start in seconds. Priority and port are not looked at.
+/// What follows the last of so many flows is not read, as by HPCC; a notice says so.
 ///
 /// ```
 /// use paceline_packets::files::flow_list;

@@ -1,5 +1,4 @@
-//! GraphML (Brandes and others, "GraphML Progress Report", Graph Drawing 2001), with the attributes of the
-//! Internet Topology Zoo (Knight and others, IEEE Journal on Selected Areas in Communications 29(9), 2011).
+//! GraphML (Brandes et al., 2001), with the attributes of the Internet Topology Zoo (Knight et al., 2011).
 //!
 //! What is looked at: of nodes `label` (or `name`), `Latitude` and `Longitude`; of edges `LinkSpeedRaw` in
 //! bits a second and `length` (or `distance`, `dist`) in kilometres; of the graph `label` (or `name`).
@@ -13,9 +12,10 @@ use super::number::Decimal;
 use super::xml::{Piece, pieces};
 use super::{Defaults, FileError, Graph, GraphLink, Mistake};
 
-/// Reads a graph. A node is called by its label; where several have the same label, by the label and the `id`,
-/// where it has none by the `id`. A link has the latency of light in a fibre of its length, or of the great
-/// circle between its ends, and [`Defaults::latency_ps`] where neither is known. Parallel edges become one.
+/// Reads a graph. A node is called by its label; where several have the same label, by the label and the
+/// `id`, where it has none by the `id`. A link has the latency of light in a fibre of its length, or of the
+/// great circle between its ends, and [`Defaults::latency_ps`] where neither is known. Parallel edges become
+/// one.
 ///
 /// # Errors
 /// The text is not XML, or not GraphML of one simple graph; it declares entities; an `id` is given twice, an

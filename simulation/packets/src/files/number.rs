@@ -8,8 +8,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads digits with a point and an exponent, such as `10`, `2.5` or `1e10`; nothing where it is not that,
-    /// or has more than 30 digits.
+    /// Reads digits with a point and an exponent, such as `10`, `2.5` or `1e10`; nothing where it is not
+    /// that, or has more than 30 digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (number, exponent) = match text.split_once(['e', 'E']) {
             Some((number, exponent)) => (number, exponent.strip_prefix('+').unwrap_or(exponent)),

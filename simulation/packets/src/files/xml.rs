@@ -1,8 +1,8 @@
 //! XML as a row of tags and texts with their lines, which nothing can make longer than the file.
 //!
 //! Of entities there are XML's five and those of characters by number. A document type with declarations is
-//! refused, and so is every other entity: nothing expands, nothing is fetched. Invariant: elements are at most
-//! [`LEVELS_MAX`] deep.
+//! refused, and so is every other entity: nothing expands, nothing is fetched. Invariant: elements are at
+//! most [`LEVELS_MAX`] deep.
 
 use std::borrow::Cow;
 

@@ -28,9 +28,9 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// The arrivals a second with which `hosts` hosts that send keep links of `rate` bits a second busy for the
-    /// share `load` of the time: load x hosts x rate / (8 x mean size). Headers and retransmissions come on
-    /// top.
+    /// The arrivals a second with which `hosts` hosts that send keep links of `rate` bits a second busy for
+    /// the share `load` of the time: load x hosts x rate / (8 x mean size). Headers and retransmissions come
+    /// on top.
     pub fn rate_at_load(load: f64, hosts: usize, rate: u64, sizes: &Cdf) -> f64 {
         load * hosts as f64 * rate as f64 / (8.0 * sizes.mean())
     }

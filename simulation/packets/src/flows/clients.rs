@@ -49,8 +49,8 @@ pub struct Video {
     pub rate: u64,
     /// How long a chunk plays (ps).
     pub chunk_ps: u64,
-    /// How many chunks the client may have asked for before the first has played: it asks for these as fast as
-    /// they come, then for one whenever one has played.
+    /// How many chunks the client may have asked for before the first has played: it asks for these as fast
+    /// as they come, then for one whenever one has played.
     pub ahead: u32,
     /// How many chunks there are.
     pub chunks: u32,
@@ -139,7 +139,8 @@ impl Workload {
     /// Adds the pages of a client, the first at `start_ps`.
     ///
     /// # Errors
-    /// As for [`Workload::bulk`]; or no object may be asked for, or the most objects are fewer than the least.
+    /// As for [`Workload::bulk`]; or no object may be asked for, or the most objects are fewer than the
+    /// least.
     pub fn http(
         &mut self,
         client: u32,

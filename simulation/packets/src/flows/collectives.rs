@@ -5,9 +5,8 @@ use super::{FlowDemand, Workload, WorkloadError};
 /// How a collective goes about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveKind {
-    /// All-reduce in a ring (Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
-    /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009): the data is cut into as many
-    /// chunks as there are hosts; in 2 (n - 1) steps each host sends a chunk to the next one.
+    /// All-reduce in a ring (Patarasuk and Yuan, 2009): the data is cut into as many chunks as there are
+    /// hosts; in 2 (n - 1) steps each host sends a chunk to the next one.
     RingAllReduce,
     /// All-reduce in a binary tree: all data goes up to the first host, and back down.
     TreeAllReduce,
@@ -120,7 +119,8 @@ impl One<'_> {
         let mut up: Waits = vec![Vec::new(); hosts];
         for place in (1..hosts).rev() {
             let parent = (place - 1) / 2;
-            // Children end a collective later than their parent: what they send up comes when it has computed.
+            // Children end a collective later than their parent: what they send up comes when it has
+            // computed.
             let number = match up[place].clone() {
                 children if children.is_empty() => self.first(place, parent, bytes)?,
                 children => self.then(place, parent, bytes, &children)?,

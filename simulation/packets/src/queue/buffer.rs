@@ -1,5 +1,4 @@
-//! A buffer that the queues of a switch share by dynamic thresholds (Choudhury and Hahne, "Dynamic Queue
-//! Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998).
+//! A buffer that the queues of a switch share by dynamic thresholds (Choudhury and Hahne, 1998).
 //!
 //! A queue may hold up to `alpha` times what is free of the buffer. With `n` queues that want more than they
 //! get, each holds alpha * B / (1 + n * alpha), and B / (1 + n * alpha) stays free for queues that begin.
@@ -60,7 +59,8 @@ impl SharedBuffer {
         true
     }
 
-    /// Gives back what a packet took that has left its queue, sent or lost. Panics where the queue holds less.
+    /// Gives back what a packet took that has left its queue, sent or lost. Panics where the queue holds
+    /// less.
     pub fn release(&mut self, queue: usize, bytes: u32) {
         let bytes = u64::from(bytes);
         let held = &mut self.queues[queue];

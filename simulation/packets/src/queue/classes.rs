@@ -1,5 +1,5 @@
 //! Queues of classes that share a link: strict priority, and deficit round robin (Shreedhar and Varghese,
-//! "Efficient Fair Queuing Using Deficit Round-Robin", IEEE/ACM Transactions on Networking 4(3), 1996).
+//! 1996).
 //!
 //! Each class has a queue of any discipline. A class that a neighbour has paused is passed over and collects
 //! no deficit meanwhile, like one that is empty: it would send a burst afterwards.
@@ -26,7 +26,8 @@ fn class_of(packet: &impl Packet, classes: usize) -> usize {
     usize::from(packet.class()).min(classes - 1)
 }
 
-/// Tells queues that are empty that the link could have served them: RED counts the time from then on as idle.
+/// Tells queues that are empty that the link could have served them: RED counts the time from then on as
+/// idle.
 fn note_idle<'a, P: Packet, Q: Discipline<P> + 'a>(now: Time, queues: impl Iterator<Item = &'a mut Q>) {
     for queue in queues.filter(|queue| queue.is_empty()) {
         let packet = queue.dequeue(now, Classes::NONE, &mut Vec::new());
@@ -104,8 +105,8 @@ pub struct Drr<Q> {
 }
 
 impl<Q> Drr<Q> {
-    /// The queues of the classes with their quanta in bytes, class 0 first. A quantum below the longest packet
-    /// is allowed; a class then needs several turns for a packet.
+    /// The queues of the classes with their quanta in bytes, class 0 first. A quantum below the longest
+    /// packet is allowed; a class then needs several turns for a packet.
     ///
     /// # Errors
     /// There are not 1 to 8 classes, or a quantum is zero.

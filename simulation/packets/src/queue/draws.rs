@@ -3,8 +3,8 @@
 use paceline_kernel::Rng;
 use serde::{Deserialize, Serialize};
 
-/// A stream of uniform numbers. The `n`th is a function of (seed, stream, n) alone, so that nothing depends on
-/// who else draws, and to restore the counter is to take draws back.
+/// A stream of uniform numbers. The `n`th is a function of (seed, stream, n) alone, so that nothing depends
+/// on who else draws, and to restore the counter is to take draws back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Draws {
     key: u64,

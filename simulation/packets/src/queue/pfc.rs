@@ -1,5 +1,5 @@
-//! Priority-based flow control (IEEE 802.1Qbb, in IEEE 802.1Q-2018 clause 36): a switch pauses the neighbour
-//! that sends into it, class by class, before its buffer for that neighbour is full.
+//! Priority-based flow control (IEEE 802.1Qbb, now clause 36 of IEEE 802.1Q-2018): a switch pauses the
+//! neighbour that sends into it, class by class, before its buffer for that neighbour is full.
 //!
 //! The bytes that came in by a port in a class count until they leave the switch. Above `xoff` the neighbour
 //! is told to pause, at `xon` or below to go on. What it sends before the pause reaches it goes into the
@@ -26,10 +26,11 @@ pub struct PfcSettings {
 }
 
 impl PfcSettings {
-    /// The headroom with which nothing is lost on a link of `rate` bits a second and a latency of `latency_ps`
-    /// picoseconds one way, whose packets have at most `mtu` bytes (after annex N of IEEE 802.1Q-2018): the
-    /// packet that crosses `xoff`, one that the pause frame waits for, one that the neighbour has begun to
-    /// send, the pause frame, and what is on the way while the pause travels, in both directions.
+    /// The headroom with which nothing is lost on a link of `rate` bits a second and a latency of
+    /// `latency_ps` picoseconds one way, whose packets have at most `mtu` bytes (after annex N of IEEE
+    /// 802.1Q-2018): the packet that crosses `xoff`, one that the pause frame waits for, one that the
+    /// neighbour has begun to send, the pause frame, and what is on the way while the pause travels, in both
+    /// directions.
     pub const fn headroom(rate: u64, latency_ps: u64, mtu: u32) -> u64 {
         let bits = 2 * latency_ps as u128 * rate as u128;
         let on_the_way = bits.div_ceil(8 * PS_PER_SECOND) as u64;
@@ -85,8 +86,8 @@ impl Pfc {
         Ok(Self { classes, counts: vec![[Count::default(); 8]; ports] })
     }
 
-    /// A packet of `bytes` comes in by `port` in `class` (8 and more count as 7). Panics where there is no such
-    /// port.
+    /// A packet of `bytes` comes in by `port` in `class` (8 and more count as 7). Panics where there is no
+    /// such port.
     pub fn arrive(&mut self, port: usize, class: u8, bytes: u32) -> PfcArrival {
         let class = usize::from(class.min(7));
         let Some(settings) = self.classes[class] else {

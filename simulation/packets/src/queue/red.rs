@@ -1,5 +1,5 @@
-//! Random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
-//! IEEE/ACM Transactions on Networking 1(4), 1993), with Floyd's gentle form of 2000 and with ECN (RFC 3168).
+//! Random early detection (Floyd and Jacobson, 1993), with Floyd's gentle form of 2000 and with ECN (RFC
+//! 3168).
 //!
 //! The mean queue is kept with 32 binary places, probabilities with 63; all is integers.
 

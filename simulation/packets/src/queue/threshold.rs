@@ -1,5 +1,5 @@
-//! Marking by the queue at the moment, as DCTCP asks of switches (Alizadeh and others, "Data Center TCP",
-//! SIGCOMM 2010, section 3.1; RFC 8257, section 3.1).
+//! Marking by the queue at the moment, as DCTCP asks of switches (Alizadeh et al., 2010, section 3.1; RFC
+//! 8257, section 3.1).
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};

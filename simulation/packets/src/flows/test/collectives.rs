@@ -30,8 +30,8 @@ fn an_all_reduce_gives_everybody_everything() {
             for (host, of_host) in knows.iter_mut().enumerate() {
                 of_host.iter_mut().for_each(|chunk| _ = chunk.insert(host));
             }
-            // What each flow carries: what its sender had by itself and from the flows that it waited for, and
-            // from those they waited for.
+            // What each flow carries: what its sender had by itself and from the flows that it waited for,
+            // and from those they waited for.
             let mut carried: Vec<(usize, BTreeSet<usize>)> = Vec::new();
             for (number, flow) in workload.flows().iter().enumerate() {
                 let (from, to) = (flow.from as usize, flow.to as usize);
@@ -51,8 +51,8 @@ fn an_all_reduce_gives_everybody_everything() {
     }
 }
 
-/// A ring sends 2 (n - 1) / n of the data from each host, a tree all of it twice over each edge, an all-to-all
-/// all to each.
+/// A ring sends 2 (n - 1) / n of the data from each host, a tree all of it twice over each edge, an
+/// all-to-all all to each.
 #[test]
 fn hosts_send_as_much_as_the_formula_says() {
     for kind in KINDS {
