@@ -39,7 +39,9 @@ impl QueueSettings {
                 limit.check()?;
                 AnyAdmission::DropTail(DropTail(*limit))
             }
-            Self::Red(settings) => AnyAdmission::Red(Red::new(*settings, Draws::new(seed, stream))?),
+            Self::Red(settings) => {
+                AnyAdmission::Red(Box::new(Red::new(*settings, Draws::new(seed, stream))?))
+            }
             Self::Threshold(threshold) => {
                 threshold.check()?;
                 AnyAdmission::Threshold(*threshold)
@@ -55,7 +57,7 @@ pub enum AnyAdmission {
     /// See [`DropTail`].
     DropTail(DropTail),
     /// See [`Red`].
-    Red(Red),
+    Red(Box<Red>),
     /// See [`Threshold`].
     Threshold(Threshold),
 }
@@ -71,15 +73,16 @@ impl Admission for AnyAdmission {
     }
 }
 
-/// A queue of any discipline.
+/// A queue of any discipline. What is large stands in a box, so that a drop-tail queue is small: there are
+/// most of these.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Queue<P> {
     /// First in, first out, decided at arrival.
     Fifo(Fifo<P, AnyAdmission>),
     /// See [`Codel`].
-    Codel(Codel<P>),
+    Codel(Box<Codel<P>>),
     /// See [`FqCodel`].
-    FqCodel(FqCodel<P>),
+    FqCodel(Box<FqCodel<P>>),
     /// See [`StrictPriority`].
     Priority(StrictPriority<Queue<P>>),
     /// See [`Drr`].
@@ -101,8 +104,10 @@ impl<P: Packet> Queue<P> {
             Self::new(settings, Rng::new(seed, stream).u64(), class as u64)
         };
         Ok(match settings {
-            QueueSettings::Codel(settings, limit) => Self::Codel(Codel::new(*settings, *limit)?),
-            QueueSettings::FqCodel(settings) => Self::FqCodel(FqCodel::new(*settings, seed, stream)?),
+            QueueSettings::Codel(settings, limit) => Self::Codel(Box::new(Codel::new(*settings, *limit)?)),
+            QueueSettings::FqCodel(settings) => {
+                Self::FqCodel(Box::new(FqCodel::new(*settings, seed, stream)?))
+            }
             QueueSettings::Priority(classes) => {
                 let queues = classes.iter().enumerate().map(|(class, settings)| of_class(class, settings));
                 Self::Priority(StrictPriority::new(queues.collect::<Result<_, _>>()?)?)

@@ -90,6 +90,13 @@ fn a_paused_class_waits_with_all_that_is_behind_it() {
     assert_eq!(queue.dequeue(Time::ZERO, paused, &mut losses).unwrap().number, 0);
 }
 
+/// A state of a switch holds a queue for each of its ports, and is copied at each event under Time Warp.
+#[test]
+fn a_drop_tail_queue_is_small() {
+    assert!(size_of::<AnyAdmission>() <= 40, "{}", size_of::<AnyAdmission>());
+    assert!(size_of::<Queue<Sample>>() <= 104, "{}", size_of::<Queue<Sample>>());
+}
+
 #[test]
 fn draws_are_numbered() {
     let (mut one, mut other) = (Draws::new(7, 1), Draws::new(7, 2));

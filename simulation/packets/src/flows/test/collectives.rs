@@ -40,6 +40,8 @@ fn an_all_reduce_gives_everybody_everything() {
                 for before in &flow.after {
                     let (of_chunk, known) = &carried[*before as usize];
                     assert_eq!(*of_chunk, chunk, "flow {number} goes on with what it waited for");
+                    // 1003 bytes are in chunks of two lengths, which shows which chunk is meant.
+                    assert_eq!(flow.bytes, workload.flows()[*before as usize].bytes, "flow {number}");
                     content.extend(known);
                 }
                 knows[to][chunk].extend(&content);
