@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::queue::{Draws, Share};
 
 /// How a link loses packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LossModel {
     /// Each packet alike and by itself (Bernoulli).
     Random(Share),
@@ -23,7 +23,7 @@ pub enum LossModel {
 
 /// The channel of Gilbert and Elliott (Gilbert, 1960; Elliott, 1963): it is good or bad, and loses packets
 /// with a probability for each. It may change after each packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GilbertElliott {
     /// The probability that it turns bad after a packet, while good (p).
     pub to_bad: Share,
@@ -83,7 +83,7 @@ impl LossState {
 }
 
 /// How the latency of a link varies. It never gets less, so that the latency stays the lookahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Jitter {
     /// What is added to the latency of a packet.
     pub delay: JitterDelay,
@@ -93,7 +93,7 @@ pub struct Jitter {
 }
 
 /// The distribution of a delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum JitterDelay {
     /// From zero to this, both included, all alike.
     Uniform(Time),
@@ -140,7 +140,7 @@ impl JitterState {
 }
 
 /// When a link fails and is repaired: the times at which it goes down and up, by turns, from down.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Outages(Vec<Time>);
 
 /// A list of failures and repairs that makes no sense.

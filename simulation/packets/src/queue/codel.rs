@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Backlog, Classes, Discipline, DropReason, Ecn, Limit, Loss, Packet, QueueError, Verdict};
 
 /// The parameters of CoDel that do not depend on a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CodelSettings {
     /// How long packets may wait (s); 5 ms by the RFC (section 4.4).
     pub target: Time,

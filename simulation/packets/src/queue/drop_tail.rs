@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::{Admission, Backlog, DropReason, Ecn, QueueError, Verdict};
 
 /// How much may wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Limit {
     /// So many packets.
     Packets(u32),
     /// So many bytes on the wire.
     Bytes(u64),
+    /// All that comes.
+    Endless,
 }
 
 impl Limit {
@@ -20,6 +22,7 @@ impl Limit {
         match self {
             Self::Packets(most) => backlog.packets < most as usize,
             Self::Bytes(most) => backlog.bytes + u64::from(bytes) <= most,
+            Self::Endless => true,
         }
     }
 

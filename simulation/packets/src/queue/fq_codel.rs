@@ -13,7 +13,7 @@ use super::codel::Controlled;
 use super::{Classes, CodelSettings, Discipline, DropReason, Loss, Packet, QueueError, Verdict};
 
 /// The parameters of FQ-CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FqCodelSettings {
     /// CoDel in each queue.
     pub codel: CodelSettings,

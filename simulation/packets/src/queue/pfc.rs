@@ -15,7 +15,7 @@ pub const PAUSE_BYTES: u32 = 84;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// The thresholds of a port's class, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PfcSettings {
     /// Above so many bytes the neighbour is paused.
     pub xoff: u64,

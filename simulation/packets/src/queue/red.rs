@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{Admission, Backlog, Draws, DropReason, Ecn, Limit, QueueError, Share, Verdict};
 
 /// The parameters of RED, with the names of the paper in brackets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RedSettings {
-    /// How much may wait; its unit, packets or bytes, is that of the thresholds.
+    /// How much may wait; its unit is that of the thresholds, packets where it is endless.
     pub limit: Limit,
     /// From this mean queue on packets are marked or dropped (min_th).
     pub low: u64,
@@ -41,7 +41,7 @@ impl RedSettings {
     /// The queue in the unit of the thresholds.
     const fn size(&self, backlog: &Backlog) -> u64 {
         match self.limit {
-            Limit::Packets(_) => backlog.packets as u64,
+            Limit::Packets(_) | Limit::Endless => backlog.packets as u64,
             Limit::Bytes(_) => backlog.bytes,
         }
     }

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The discipline of a queue with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum QueueSettings {
     /// A packet that finds the queue full is lost.
     DropTail(Limit),

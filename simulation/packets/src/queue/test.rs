@@ -68,6 +68,17 @@ fn a_drop_tail_queue_holds_its_limit_and_no_more() {
 }
 
 #[test]
+fn an_endless_queue_takes_all() {
+    let mut queue = Queue::new(&QueueSettings::DropTail(Limit::Endless), 1, 1).unwrap();
+    let mut losses = Vec::new();
+    for number in 0..10_000 {
+        let packet = Sample { bytes: u32::MAX, ..Sample::new(number) };
+        assert_eq!(queue.enqueue(Time::ZERO, packet, &mut losses), Verdict::Accepted);
+    }
+    assert_eq!((queue.len(), queue.bytes()), (10_000, 10_000 * u64::from(u32::MAX)));
+}
+
+#[test]
 fn a_queue_for_nothing_is_refused() {
     for limit in [Limit::Packets(0), Limit::Bytes(0)] {
         let error = Queue::<Sample>::new(&QueueSettings::DropTail(limit), 1, 1).unwrap_err();

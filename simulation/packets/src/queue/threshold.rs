@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Admission, Backlog, DropReason, Ecn, Limit, QueueError, Verdict};
 
 /// The admission of a queue that marks beyond a threshold: a packet with which more than `mark` would wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Threshold {
     /// How much may wait.
     pub limit: Limit,

@@ -29,6 +29,7 @@ fn disciplines() -> Vec<QueueSettings> {
     let plain = vec![
         QueueSettings::DropTail(Limit::Packets(7)),
         QueueSettings::DropTail(Limit::Bytes(7000)),
+        QueueSettings::DropTail(Limit::Endless),
         QueueSettings::Red(red()),
         QueueSettings::Threshold(threshold),
         QueueSettings::Codel(CODEL, Limit::Packets(20)),
