@@ -14,6 +14,9 @@ use super::Mistake;
 /// The greatest depth of elements. GraphML has four, editors put drawings into them.
 const LEVELS_MAX: usize = 64;
 
+/// The most attributes of a tag: each is compared with all before it.
+const ATTRIBUTES_MAX: usize = 64;
+
 /// A piece of a document.
 pub(super) enum Piece {
     /// A start tag, with its attributes.
@@ -96,7 +99,11 @@ fn position(position: u64, text: &str) -> usize {
 fn open(tag: &BytesStart, line: usize) -> Result<Piece, Mistake> {
     let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
     let mut attributes = Vec::new();
-    for attribute in tag.attributes() {
+    for (count, attribute) in tag.attributes().enumerate() {
+        if count == ATTRIBUTES_MAX {
+            let problem = format!("a tag <{name}> with more than {ATTRIBUTES_MAX} attributes");
+            return Err(Mistake::new(line, problem, format!("at most {ATTRIBUTES_MAX}")));
+        }
         let attribute = attribute.map_err(|error| {
             let problem = format!("a broken attribute in <{name}>: {error}");
             Mistake::new(line, problem, "name=\"value\", each once")

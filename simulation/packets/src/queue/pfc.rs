@@ -95,13 +95,16 @@ impl Pfc {
         };
         let count = &mut self.counts[port][class];
         let with_it = count.bytes + u64::from(bytes);
-        if with_it > settings.xoff + settings.headroom {
-            return PfcArrival { is_accepted: false, signal: None };
-        }
-        count.bytes = with_it;
-        let pauses = with_it > settings.xoff && !count.is_paused;
+        let is_accepted = with_it <= settings.xoff + settings.headroom;
+        // Without headroom it is a lost packet that pauses the neighbour; but not where so little is counted
+        // that no departure would resume it.
+        let pauses = with_it > settings.xoff && (is_accepted || count.bytes > settings.xon);
+        let signal = (pauses && !count.is_paused).then_some(PauseSignal::Pause);
         count.is_paused |= pauses;
-        PfcArrival { is_accepted: true, signal: pauses.then_some(PauseSignal::Pause) }
+        if is_accepted {
+            count.bytes = with_it;
+        }
+        PfcArrival { is_accepted, signal }
     }
 
     /// A packet that came in by `port` in `class`, and was accepted, has left the switch or was lost in it.

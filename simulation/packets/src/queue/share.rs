@@ -56,7 +56,7 @@ impl Share {
 
     /// The sum, or the whole where it is more.
     pub const fn plus(self, other: Self) -> Self {
-        let sum = self.0 + other.0;
+        let sum = self.0.saturating_add(other.0);
         Self(if sum > Self::ONE.0 { Self::ONE.0 } else { sum })
     }
 

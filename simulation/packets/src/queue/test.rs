@@ -129,5 +129,5 @@ fn shares_are_exact_where_binary_numbers_are() {
     assert_eq!(quarter.power(3), Share::new(1.0 / 64.0).unwrap());
     assert_eq!(quarter.power(0), Share::ONE);
     assert!(Share::ONE.covers(u64::MAX) && !Share::ZERO.covers(0));
-    assert_eq!(quarter.plus(Share::ONE), Share::ONE);
+    assert_eq!((quarter.plus(Share::ONE), Share::ONE.plus(Share::ONE)), (Share::ONE, Share::ONE));
 }

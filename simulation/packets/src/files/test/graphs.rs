@@ -80,6 +80,8 @@ fn what_is_no_graphml_is_refused_at_its_line() {
     let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [\n<!ENTITY lol \"lol\">\n\
                 <!ENTITY lol1 \"&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;\">\n]>\n<graphml>&lol1;</graphml>";
     let deep = format!("<graphml><graph><node id=\"a\">{}", "<desc>".repeat(100));
+    let wide: String = (0..100_000).map(|number| format!(" a{number}=\"\"")).collect();
+    let wide = format!("<graphml{wide}/>");
     let zoo = |from: &str, to: &str| ZOO.replacen(from, to, 1);
     for (text, line, problem) in [
         (
@@ -89,6 +91,7 @@ fn what_is_no_graphml_is_refused_at_its_line() {
         ),
         ("<graphml>\n&xxe;</graphml>".into(), 2, "an entity in \"&xxe;\" that XML does not define"),
         ("<graphml a=\"&xxe;\"/>".into(), 1, "an entity in \"&xxe;\" that XML does not define"),
+        (wide, 1, "a tag <graphml> with more than 64 attributes"),
         (deep, 1, "elements too deep within each other"),
         ("<gexf/>".into(), 1, "<gexf> as the outermost element"),
         ("<graphml>\n<graph>".into(), 2, "the file ends within an element"),

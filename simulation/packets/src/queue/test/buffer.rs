@@ -143,6 +143,15 @@ fn a_class_pauses_once_and_resumes_at_its_threshold() {
         assert_eq!(arrival, PfcArrival { is_accepted: true, signal: None }, "a class without flow control");
     }
     assert_eq!(pfc.depart(0, 4, 9000), None);
+    // Without headroom a loss pauses; a packet that never has room does not, since nothing would resume.
+    classes[3] = Some(PfcSettings { xoff: 3000, xon: 1000, headroom: 0 });
+    let mut pfc = Pfc::new(classes, 1).unwrap();
+    let of = |is_accepted, signal| PfcArrival { is_accepted, signal };
+    assert_eq!(pfc.arrive(0, 3, 4000), of(false, None));
+    let arrivals: Vec<PfcArrival> = (0..5).map(|_| pfc.arrive(0, 3, 1000)).collect();
+    let (held, pausing) = (of(true, None), of(false, Some(PauseSignal::Pause)));
+    assert_eq!(arrivals, [held, held, held, pausing, of(false, None)]);
+    assert_eq!([(); 2].map(|()| pfc.depart(0, 3, 1000)), [None, Some(PauseSignal::Resume)]);
     classes[0] = Some(PfcSettings { xoff: 1, xon: 2, headroom: 0 });
     let error = Pfc::new(classes, 1).unwrap_err();
     assert_eq!(error.to_string(), "PFC that resumes at 2 bytes and pauses above 1; allowed: xon up to xoff");
