@@ -1,1 +1,202 @@
-//! tcp.
+//! TCP: a connection as a pure machine. Segments and expired timers go in, segments come out; the host model
+//! moves them. Both ends of a connection are a [`Connection`] each.
+//!
+//! How a host uses it:
+//!
+//! ```
+//! use paceline_kernel::Time;
+//! use paceline_packets::tcp::{Connection, Settings, Step};
+//!
+//! let settings = Settings::default();
+//! let mut out = vec![];
+//! let mut server = Connection::listen(&settings, 7);
+//! let mut client = Connection::connect(&mut Step::new(&settings, Time::ZERO, &mut out), 7);
+//! // The client's SYN is in `out`. The host sends all of `out` in order, each segment as a packet.
+//! client.write(&mut Step::new(&settings, Time::ZERO, &mut out), 100_000);
+//! client.close(&mut Step::new(&settings, Time::ZERO, &mut out));
+//! // At the other host, when the packet arrives; `false`: the packet has no congestion mark (CE).
+//! let arrived = std::mem::take(&mut out);
+//! server.on_segment(&mut Step::new(&settings, Time::millis(10), &mut out), &arrived[0], false);
+//! // After every call, the host looks at the deadline and sends itself an event for it, unless one is on its way
+//! // that comes no later. An event that comes early or late changes nothing: `on_timer` looks at the time.
+//! assert!(client.deadline().is_some());
+//! ```
+//!
+//! Invariants:
+//! - Nothing of the state depends on the order of floating-point sums, on addresses or on hash order. Equal
+//!   calls give equal states and equal segments.
+//! - Calls come in the order of time. `Step::now` never goes back.
+//! - The data has no content: a stream is a number of bytes. Offset 0 is the SYN, offset 1 the first byte of
+//!   data, and the FIN has the offset after the last one.
+//! - A connection that is idle, or sends without losses, keeps less than 1 KB. Congestion control and lists
+//!   of spans take memory by what is in flight.
+
+mod counters;
+mod segment;
+mod settings;
+
+use paceline_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+pub use counters::Counters;
+pub use segment::{Block, Flags, Options, SackBlocks, Segment, offset_near, wire_number, wire_window};
+pub use settings::{Algorithm, Ecn, Settings};
+
+/// What every call gets: the settings of this end, the time, and where segments to send are appended, in
+/// order.
+pub struct Step<'a> {
+    /// The settings of this end: the same in every call.
+    pub settings: &'a Settings,
+    /// The time of the call.
+    pub now: Time,
+    /// Segments to send.
+    pub out: &'a mut Vec<Segment>,
+}
+
+impl<'a> Step<'a> {
+    /// A step at the time `now`.
+    pub const fn new(settings: &'a Settings, now: Time, out: &'a mut Vec<Segment>) -> Self {
+        Self { settings, now, out }
+    }
+}
+
+/// The state of a connection (RFC 9293, section 3.3.2), and how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// Waits for a SYN.
+    Listen,
+    /// Has sent a SYN.
+    SynSent,
+    /// Has sent and received a SYN, and waits for its ACK.
+    SynReceived,
+    /// Data flows.
+    Established,
+    /// Closed here; the FIN is not yet acknowledged.
+    FinWait1,
+    /// Closed here and acknowledged; the peer may still send.
+    FinWait2,
+    /// Closed by the peer; this end may still send.
+    CloseWait,
+    /// Both closed at the same time; the own FIN is not yet acknowledged.
+    Closing,
+    /// Closed by the peer, then here; the own FIN is not yet acknowledged.
+    LastAck,
+    /// Both closed; late segments of the peer are still answered.
+    TimeWait,
+    /// Ended: both streams were acknowledged whole.
+    Closed,
+    /// Given up, or reset by the peer.
+    Aborted,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+pub struct Connection {
+    state: State,
+    counters: Counters,
+}
+
+impl Connection {
+    /// Opens a connection: its SYN is appended to `step.out`. `number` is the seed of what the connection
+    /// draws at random (BBR's times of probing); the number of the flow will do.
+    pub fn connect(step: &mut Step<'_>, number: u64) -> Self {
+        let settings = step.settings;
+        let scale = settings.window_scaling.then(|| settings.scale());
+        step.out.push(Segment {
+            window: settings.receive_buffer.min(0xffff),
+            stamp: settings.stamp(step.now),
+            flags: Flags::SYN.with(Flags::TIMESTAMPS, settings.timestamps),
+            options: Some(Box::new(Options::Syn { mss: settings.mss, scale, sack: settings.sack })),
+            ..Segment::default()
+        });
+        let _ = number;
+        Self { state: State::SynSent, counters: Counters::default() }
+    }
+
+    /// Waits for the SYN of a peer. `number` as for [`Connection::connect`].
+    pub fn listen(settings: &Settings, number: u64) -> Self {
+        let _ = (settings, number);
+        Self { state: State::Listen, counters: Counters::default() }
+    }
+
+    /// The application hands `bytes` more bytes to the stream; [`Connection::ENDLESS`] for a stream without
+    /// an end. It may do so in every state before [`Connection::close`]; after that it changes nothing.
+    pub fn write(&mut self, step: &mut Step<'_>, bytes: u64) {
+        let _ = (step, bytes);
+    }
+
+    /// More bytes than any run sends.
+    pub const ENDLESS: u64 = 1 << 62;
+
+    /// The application takes up to `bytes` bytes that are in order, and the window opens. Without an effect
+    /// where [`Settings::reads_at_once`] is set.
+    pub fn read(&mut self, step: &mut Step<'_>, bytes: u64) {
+        let _ = (step, bytes);
+    }
+
+    /// The application sends no more: a FIN follows the last byte.
+    pub fn close(&mut self, step: &mut Step<'_>) {
+        let _ = step;
+    }
+
+    /// A segment of the peer arrives; `ce`: with a congestion mark of the IP header.
+    pub fn on_segment(&mut self, step: &mut Step<'_>, segment: &Segment, ce: bool) {
+        let _ = (step, segment, ce);
+    }
+
+    /// The time of [`Connection::deadline`] has come. Early or late, this does what is due at `step.now`.
+    pub fn on_timer(&mut self, step: &mut Step<'_>) {
+        let _ = step;
+    }
+
+    /// When [`Connection::on_timer`] is to be called next: the least of all timers, `None` for never. It
+    /// changes with every call, in both directions.
+    pub fn deadline(&self) -> Option<Time> {
+        (self.state == State::SynSent).then_some(Time::secs(1))
+    }
+
+    /// The state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it counted.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes that are in order and not yet read by the application; 0 with [`Settings::reads_at_once`].
+    pub const fn readable(&self) -> u64 {
+        0
+    }
+
+    /// Whether the peer has ended its stream and all of it was delivered.
+    pub const fn is_received_whole(&self) -> bool {
+        false
+    }
+
+    /// Whether this end has closed its stream and all of it was acknowledged.
+    pub const fn is_sent_whole(&self) -> bool {
+        false
+    }
+
+    /// Bytes written and not yet acknowledged.
+    pub const fn backlog(&self) -> u64 {
+        0
+    }
+
+    /// The congestion window in bytes.
+    pub const fn congestion_window(&self) -> u64 {
+        0
+    }
+
+    /// Bytes that are estimated to be in the network (RFC 6675, `pipe`).
+    pub const fn in_flight(&self) -> u64 {
+        0
+    }
+
+    /// The smoothed round-trip time (RFC 6298), or `None` before the first measurement.
+    pub const fn smoothed_rtt(&self) -> Option<Time> {
+        None
+    }
+}

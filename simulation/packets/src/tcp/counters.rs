@@ -1,0 +1,39 @@
+//! What a connection counts of what it did, for results and for comparisons with traces.
+
+use serde::{Deserialize, Serialize};
+
+/// Counts since the connection began. Those of data count in the direction of this end's stream, and
+/// `delivered`, `out_of_order`, `duplicate_segments` and `marks_received` in the other direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counters {
+    /// Bytes that were delivered in order to this end's application, or are ready for it.
+    pub delivered: u64,
+    /// Bytes of this end's stream that the peer has acknowledged.
+    pub acknowledged: u64,
+    /// Segments sent, with pure ACKs and retransmissions.
+    pub segments_sent: u64,
+    /// Segments with data sent, with retransmissions.
+    pub data_segments_sent: u64,
+    /// Segments sent again, of whatever cause, with SYN and FIN.
+    pub retransmissions: u32,
+    /// Duplicate ACKs that arrived (RFC 5681, section 2).
+    pub duplicate_acks: u32,
+    /// Fast recoveries entered.
+    pub recoveries: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Tail loss probes (RFC 8985, section 7).
+    pub loss_probes: u32,
+    /// Zero-window probes (RFC 9293, section 3.8.6.1).
+    pub window_probes: u32,
+    /// Segments that arrived beyond the next expected byte.
+    pub out_of_order: u32,
+    /// Segments that arrived without a new byte.
+    pub duplicate_segments: u32,
+    /// Data segments that arrived with a congestion mark (CE).
+    pub marks_received: u32,
+    /// ACKs that arrived with an ECN echo.
+    pub echoes_received: u32,
+    /// Reductions of the window for ECN.
+    pub ecn_reductions: u32,
+}
