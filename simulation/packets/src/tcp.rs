@@ -31,9 +31,21 @@
 //! - A connection that is idle, or sends without losses, keeps less than 1 KB. Congestion control and lists
 //!   of spans take memory by what is in flight.
 
+mod acks;
+mod congestion;
 mod counters;
+mod handshake;
+mod prr;
+mod rack;
+mod receiver;
+mod recovery;
+mod rtt;
 mod segment;
+mod sender;
 mod settings;
+mod spans;
+mod timers;
+mod transmit;
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -41,6 +53,9 @@ use serde::{Deserialize, Serialize};
 pub use counters::Counters;
 pub use segment::{Block, Flags, Options, SackBlocks, Segment, offset_near, wire_number, wire_window};
 pub use settings::{Algorithm, Ecn, Settings};
+
+use self::receiver::Receiver;
+use self::sender::Sender;
 
 /// What every call gets: the settings of this end, the time, and where segments to send are appended, in
 /// order.
@@ -93,66 +108,78 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Connection {
     state: State,
+    sender: Sender,
+    receiver: Receiver,
     counters: Counters,
 }
 
 impl Connection {
+    /// More bytes than any run sends.
+    pub const ENDLESS: u64 = 1 << 62;
+
     /// Opens a connection: its SYN is appended to `step.out`. `number` is the seed of what the connection
     /// draws at random (BBR's times of probing); the number of the flow will do.
     pub fn connect(step: &mut Step<'_>, number: u64) -> Self {
-        let settings = step.settings;
-        let scale = settings.window_scaling.then(|| settings.scale());
-        step.out.push(Segment {
-            window: settings.receive_buffer.min(0xffff),
-            stamp: settings.stamp(step.now),
-            flags: Flags::SYN.with(Flags::TIMESTAMPS, settings.timestamps),
-            options: Some(Box::new(Options::Syn { mss: settings.mss, scale, sack: settings.sack })),
-            ..Segment::default()
-        });
-        let _ = number;
-        Self { state: State::SynSent, counters: Counters::default() }
+        let mut connection = Self::listen(step.settings, number);
+        connection.state = State::SynSent;
+        connection.send_new(step, 1);
+        connection
     }
 
     /// Waits for the SYN of a peer. `number` as for [`Connection::connect`].
     pub fn listen(settings: &Settings, number: u64) -> Self {
-        let _ = (settings, number);
-        Self { state: State::Listen, counters: Counters::default() }
+        Self {
+            state: State::Listen,
+            sender: Sender::new(settings, number),
+            receiver: Receiver::new(),
+            counters: Counters::default(),
+        }
     }
 
     /// The application hands `bytes` more bytes to the stream; [`Connection::ENDLESS`] for a stream without
     /// an end. It may do so in every state before [`Connection::close`]; after that it changes nothing.
     pub fn write(&mut self, step: &mut Step<'_>, bytes: u64) {
-        let _ = (step, bytes);
+        if !self.sender.is_closed {
+            self.sender.end = self.sender.end.saturating_add(bytes).min(Self::ENDLESS);
+            self.transmit(step, false);
+        }
     }
-
-    /// More bytes than any run sends.
-    pub const ENDLESS: u64 = 1 << 62;
 
     /// The application takes up to `bytes` bytes that are in order, and the window opens. Without an effect
     /// where [`Settings::reads_at_once`] is set.
     pub fn read(&mut self, step: &mut Step<'_>, bytes: u64) {
-        let _ = (step, bytes);
+        if self.receiver.take(bytes, self.sender.mss, step.settings) && self.is_synchronized() {
+            self.acknowledge(step);
+        }
     }
 
     /// The application sends no more: a FIN follows the last byte.
     pub fn close(&mut self, step: &mut Step<'_>) {
-        let _ = step;
+        self.state = match self.state {
+            // Nobody has called: there is nothing to end.
+            State::Listen => State::Closed,
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            other => other,
+        };
+        self.sender.is_closed = true;
+        self.transmit(step, false);
     }
 
     /// A segment of the peer arrives; `ce`: with a congestion mark of the IP header.
     pub fn on_segment(&mut self, step: &mut Step<'_>, segment: &Segment, ce: bool) {
-        let _ = (step, segment, ce);
+        self.arrive(step, segment, ce);
     }
 
     /// The time of [`Connection::deadline`] has come. Early or late, this does what is due at `step.now`.
     pub fn on_timer(&mut self, step: &mut Step<'_>) {
-        let _ = step;
+        self.expire(step);
     }
 
     /// When [`Connection::on_timer`] is to be called next: the least of all timers, `None` for never. It
     /// changes with every call, in both directions.
     pub fn deadline(&self) -> Option<Time> {
-        (self.state == State::SynSent).then_some(Time::secs(1))
+        Some(self.next_timer()).filter(|&time| time < Time::MAX)
     }
 
     /// The state.
@@ -167,36 +194,41 @@ impl Connection {
 
     /// Bytes that are in order and not yet read by the application; 0 with [`Settings::reads_at_once`].
     pub const fn readable(&self) -> u64 {
-        0
+        self.receiver.readable()
     }
 
     /// Whether the peer has ended its stream and all of it was delivered.
     pub const fn is_received_whole(&self) -> bool {
-        false
+        self.receiver.is_whole()
     }
 
     /// Whether this end has closed its stream and all of it was acknowledged.
     pub const fn is_sent_whole(&self) -> bool {
-        false
+        self.sender.is_closed && self.sender.una > self.sender.end
     }
 
     /// Bytes written and not yet acknowledged.
     pub const fn backlog(&self) -> u64 {
-        0
+        self.sender.end - 1 - self.counters.acknowledged
     }
 
     /// The congestion window in bytes.
     pub const fn congestion_window(&self) -> u64 {
-        0
+        self.sender.window.cwnd
+    }
+
+    /// The threshold of slow start in bytes; `u64::MAX` before the first congestion.
+    pub const fn slow_start_threshold(&self) -> u64 {
+        self.sender.window.ssthresh
     }
 
     /// Bytes that are estimated to be in the network (RFC 6675, `pipe`).
     pub const fn in_flight(&self) -> u64 {
-        0
+        self.sender.in_flight()
     }
 
     /// The smoothed round-trip time (RFC 6298), or `None` before the first measurement.
-    pub const fn smoothed_rtt(&self) -> Option<Time> {
-        None
+    pub fn smoothed_rtt(&self) -> Option<Time> {
+        self.sender.rtt.smoothed()
     }
 }

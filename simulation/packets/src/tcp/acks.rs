@@ -1,0 +1,224 @@
+//! What an ACK says: the window, what has arrived, the round trip, and the echo of marks.
+
+use paceline_kernel::Time;
+
+use super::congestion::{Acked, Cause};
+use super::recovery::Arrival;
+use super::segment::Block;
+use super::sender::Phase;
+use super::spans::{AMBIGUOUS, SACKED};
+use super::{Connection, Flags, Segment, State, Step};
+
+impl Connection {
+    /// The ACK of an acceptable segment. Returns whether a retransmission is due whatever the window says.
+    pub(super) fn on_ack(&mut self, step: &mut Step<'_>, segment: &Segment) -> bool {
+        if segment.ack < self.sender.una {
+            return false;
+        }
+        let is_duplicate = self.is_duplicate(segment);
+        self.update_window(segment);
+        self.counters.duplicate_acks += u32::from(is_duplicate);
+        let outstanding = self.sender.outstanding();
+        let arrival = self.take_arrivals(step, segment, is_duplicate);
+        self.measure(step, segment, &arrival);
+        if arrival.acked > 0 {
+            self.on_advance(step);
+        }
+        let has_echo = self.sender.has_ecn && segment.has(Flags::ECE);
+        if arrival.delivered > 0 {
+            self.grow(step, &arrival, has_echo, outstanding);
+        }
+        if has_echo {
+            self.on_echo(step);
+        }
+        self.on_probe_ack(step, segment, &arrival);
+        let is_forced = self.detect(step, &arrival);
+        if self.sender.spans.is_empty() {
+            // RFC 6298, section 5.2. In TIME-WAIT, the timer is that of its end.
+            if self.state != State::TimeWait {
+                self.sender.retransmit_at = Time::MAX;
+            }
+        } else if arrival.acked > 0 && self.restarts_timer() {
+            // Section 5.3.
+            self.sender.retransmit_at = step.now.saturating_add(self.sender.rtt.timeout(step.settings));
+        }
+        is_forced
+    }
+
+    /// The definition of RFC 5681, section 2.
+    const fn is_duplicate(&self, segment: &Segment) -> bool {
+        let sender = &self.sender;
+        segment.ack == sender.una
+            && sender.outstanding() > 0
+            && segment.sequence_length() == 0
+            && segment.ack + segment.window as u64 == sender.edge
+    }
+
+    /// RFC 9293, section 3.10.7.4, fifth step: windows of old segments are not taken.
+    pub(super) fn update_window(&mut self, segment: &Segment) {
+        let sender = &mut self.sender;
+        let is_newer = (segment.sequence, segment.ack) >= sender.update;
+        if is_newer {
+            sender.update = (segment.sequence, segment.ack);
+            sender.widest = sender.widest.max(segment.window);
+            let was_shut = sender.edge <= sender.una;
+            sender.edge = segment.ack + u64::from(segment.window);
+            if was_shut && sender.edge > segment.ack {
+                // The window has opened: what was a probe is a segment that was likely refused.
+                sender.tries = 0;
+                sender.rtt.end_backoff();
+                sender.spans.lose_front(1);
+            }
+        }
+    }
+
+    /// Takes in the cumulative ACK and the SACK blocks.
+    fn take_arrivals(&mut self, step: &Step<'_>, segment: &Segment, is_duplicate: bool) -> Arrival {
+        let (settings, now) = (step.settings, step.now);
+        let sender = &mut self.sender;
+        let (rack, least) = (&mut sender.rack, sender.rtt.least);
+        let has_rack = settings.rack && sender.has_sack;
+        let has_stamps = sender.has_timestamps && segment.has(Flags::TIMESTAMPS);
+        let mut arrival = Arrival { is_duplicate, ..Arrival::default() };
+        let mut see = |span: &super::spans::Span, is_cumulative: bool| {
+            if span.is(SACKED) {
+                return;
+            }
+            arrival.delivered += u64::from(span.length);
+            if span.is(AMBIGUOUS) {
+                arrival.is_ambiguous |= is_cumulative;
+            } else {
+                arrival.first_sent =
+                    arrival.first_sent.min(if is_cumulative { span.sent } else { Time::MAX });
+                arrival.last_sent =
+                    Some(arrival.last_sent.map_or(span.sent, |sent: Time| sent.max(span.sent)));
+            }
+            if has_rack {
+                let sent_stamp = settings.stamp(span.sent);
+                let is_older = has_stamps && (segment.echo.wrapping_sub(sent_stamp) as i32) < 0;
+                rack.on_arrival(span, now, least, is_older);
+            }
+        };
+        let una = sender.una;
+        if segment.ack > una {
+            sender.spans.acknowledge(segment.ack, |span| see(span, true));
+            sender.una = segment.ack;
+        }
+        if sender.has_sack {
+            for &block in segment.sack_blocks() {
+                // RFC 2883, section 4: a block below the ACK, or inside of the next one, reports a duplicate.
+                if block.end <= segment.ack {
+                    arrival.duplicate = Some(block);
+                } else if block.start < block.end && block.end <= sender.next {
+                    let start = block.start.max(segment.ack);
+                    sender.spans.sack(Block { start, ..block }, |span| {
+                        see(span, false);
+                        arrival.sacked += u64::from(span.length);
+                    });
+                }
+            }
+        }
+        arrival.acked = sender.una - una;
+        if has_rack {
+            if arrival.duplicate.is_some() {
+                sender.rack.on_duplicate(sender.next);
+            }
+            sender.rack.on_advance(sender.una);
+        }
+        arrival
+    }
+
+    /// RFC 6298, section 3 (Karn), and RFC 7323, section 4: the round trip of what was newly acknowledged.
+    fn measure(&mut self, step: &Step<'_>, segment: &Segment, arrival: &Arrival) {
+        if arrival.acked == 0 {
+            return;
+        }
+        let settings = step.settings;
+        if !arrival.is_ambiguous && arrival.first_sent < Time::MAX {
+            // The oldest segment: with the delay of its ACK, which the timeout has to cover.
+            self.sender.rtt.measure(step.now.saturating_sub(arrival.first_sent), settings);
+        } else if self.sender.has_timestamps && segment.has(Flags::TIMESTAMPS) {
+            // The echo says which transmission it was, but only to a tick of the clock.
+            let ticks = settings.stamp(step.now).wrapping_sub(segment.echo);
+            if ticks < 1 << 31 {
+                let sample = Time::ticks(u64::from(ticks.max(1)) * settings.timestamp_tick.as_ticks());
+                self.sender.rtt.measure(sample, settings);
+            }
+        }
+    }
+
+    /// The cumulative ACK has advanced.
+    fn on_advance(&mut self, step: &Step<'_>) {
+        let sender = &mut self.sender;
+        sender.tries = 0;
+        // RFC 6298, section 5.7: a measurement, or as here an ACK of new data, ends the backoff.
+        sender.rtt.end_backoff();
+        // SYN and FIN are no bytes of the stream.
+        let whole = sender.una.min(sender.end).saturating_sub(1);
+        self.counters.acknowledged = whole;
+        if sender.phase == Phase::Reduced && sender.una >= sender.recover {
+            sender.phase = Phase::Open;
+        }
+        if sender.phase == Phase::Loss && sender.una >= sender.recover {
+            sender.phase = Phase::Open;
+            if sender.has_rack(step.settings) {
+                sender.rack.on_recovered();
+            }
+        }
+        if !matches!(sender.phase, Phase::Recovery) {
+            sender.duplicates = 0;
+        }
+    }
+
+    /// Lets the congestion control see an ACK.
+    fn grow(&mut self, step: &Step<'_>, arrival: &Arrival, has_echo: bool, outstanding: u64) {
+        let sender = &mut self.sender;
+        let signals = sender.signals(step.settings);
+        // A window that was not used says nothing about the path. In slow start half of it is enough, since
+        // it doubles in a round trip.
+        let is_used =
+            sender.is_window_limited || sender.window.is_slow_start() && sender.window.cwnd < 2 * outstanding;
+        let acked = Acked {
+            bytes: arrival.acked,
+            may_grow: is_used
+                && arrival.acked > 0
+                && !has_echo
+                && matches!(sender.phase, Phase::Open | Phase::Loss),
+            is_after_timeout: sender.phase == Phase::Loss,
+        };
+        sender.control.any().on_ack(&mut sender.window, &signals, &acked);
+    }
+
+    /// RFC 3168, section 6.1.2: one reduction a round trip, and none while a loss has reduced the window.
+    fn on_echo(&mut self, step: &Step<'_>) {
+        self.counters.echoes_received += 1;
+        if self.sender.phase == Phase::Open {
+            self.counters.ecn_reductions += 1;
+            self.reduce(step, Cause::Echo);
+            self.sender.owes_cwr = true;
+        }
+    }
+
+    /// Reduces the window once for what the congestion control says; recovery is not needed.
+    pub(super) fn reduce(&mut self, step: &Step<'_>, cause: Cause) {
+        let sender = &mut self.sender;
+        let signals = sender.signals(step.settings);
+        let window = sender.window;
+        sender.window.ssthresh = sender.control.any().reduce(&window, &signals, cause);
+        if !sender.control.any().is_model_based() {
+            sender.window.cwnd = sender.window.ssthresh.min(window.cwnd);
+        }
+        sender.phase = Phase::Reduced;
+        sender.recover = sender.next;
+    }
+
+    /// RFC 6582, section 3.2, step 3: of the partial ACKs of a recovery only the first restarts the timer.
+    /// With SACK every ACK of new data does (RFC 6675, section 5.1).
+    const fn restarts_timer(&mut self) -> bool {
+        let sender = &mut self.sender;
+        if sender.has_sack || !matches!(sender.phase, Phase::Recovery) {
+            return true;
+        }
+        !std::mem::replace(&mut sender.had_partial, true)
+    }
+}
