@@ -222,6 +222,12 @@ impl Connection {
         self.sender.window.ssthresh
     }
 
+    /// The mean share of marked bytes that DCTCP has found (DCTCP.Alpha of RFC 8257), for people to read;
+    /// `None` under another congestion control.
+    pub const fn marked_share(&self) -> Option<f64> {
+        self.sender.control.marked_share()
+    }
+
     /// Bytes that are estimated to be in the network (RFC 6675, `pipe`).
     pub const fn in_flight(&self) -> u64 {
         self.sender.in_flight()

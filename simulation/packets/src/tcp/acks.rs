@@ -173,13 +173,15 @@ impl Connection {
     /// Lets the congestion control see an ACK.
     fn grow(&mut self, step: &Step<'_>, arrival: &Arrival, has_echo: bool, outstanding: u64) {
         let sender = &mut self.sender;
-        let signals = sender.signals(step.settings);
+        let signals = sender.signals(step.now, step.settings);
         // A window that was not used says nothing about the path. In slow start half of it is enough, since
         // it doubles in a round trip.
         let is_used =
             sender.is_window_limited || sender.window.is_slow_start() && sender.window.cwnd < 2 * outstanding;
         let acked = Acked {
             bytes: arrival.acked,
+            has_echo,
+            rtt: arrival.last_sent.map(|sent| step.now.saturating_sub(sent)),
             may_grow: is_used
                 && arrival.acked > 0
                 && !has_echo
@@ -202,7 +204,7 @@ impl Connection {
     /// Reduces the window once for what the congestion control says; recovery is not needed.
     pub(super) fn reduce(&mut self, step: &Step<'_>, cause: Cause) {
         let sender = &mut self.sender;
-        let signals = sender.signals(step.settings);
+        let signals = sender.signals(step.now, step.settings);
         let window = sender.window;
         sender.window.ssthresh = sender.control.any().reduce(&window, &signals, cause);
         if !sender.control.any().is_model_based() {

@@ -1,13 +1,18 @@
 //! Congestion control behind one trait: how the window grows, what a congestion event takes from it, and how
 //! fast segments leave. What was lost, and what is sent again, is not decided here.
 
+mod cubic;
+mod dctcp;
+mod hystart;
 mod newreno;
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use self::cubic::Cubic;
+use self::dctcp::Dctcp;
 use self::newreno::NewReno;
-use super::Settings;
+use super::{Algorithm, Settings};
 
 /// The congestion window and the threshold of slow start, in bytes (RFC 5681, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,10 +28,14 @@ impl Window {
 }
 
 /// What the sender knows at an event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signals {
+    pub now: Time,
     /// Bytes of data in a full segment.
     pub mss: u64,
+    /// The first unacknowledged offset, and the next to send.
+    pub una: u64,
+    pub next: u64,
     /// FlightSize of RFC 5681, section 2, without what limited transmit sent beyond the window (section 3.2,
     /// step 2).
     pub flight: u64,
@@ -38,10 +47,14 @@ pub(super) struct Signals {
 }
 
 /// What an ACK said.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acked {
     /// Bytes newly acknowledged cumulatively.
     pub bytes: u64,
+    /// The ACK has an ECN echo.
+    pub has_echo: bool,
+    /// The round trip of the last segment that arrived, where it is known.
+    pub rtt: Option<Time>,
     /// The window may grow: no recovery, no reduction in this round trip, and the window was the limit.
     pub may_grow: bool,
     /// Slow start after a timeout (RFC 3465, section 2.3).
@@ -94,16 +107,16 @@ pub(super) trait CongestionControl {
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub(super) enum Control {
     NewReno(NewReno),
+    Cubic(Box<Cubic>),
+    Dctcp(Box<Dctcp>),
 }
 
 impl Control {
     pub(super) fn new(settings: &Settings, _number: u64) -> Self {
-        Self::NewReno(NewReno::new(settings))
-    }
-
-    pub(super) fn pacing_rate(&self, window: &Window, signals: &Signals) -> Option<u64> {
-        match self {
-            Self::NewReno(control) => control.pacing_rate(window, signals),
+        match settings.algorithm {
+            Algorithm::Cubic => Self::Cubic(Box::new(Cubic::new(settings))),
+            Algorithm::Dctcp => Self::Dctcp(Box::new(Dctcp::new(settings))),
+            _ => Self::NewReno(NewReno::new(settings)),
         }
     }
 
@@ -111,6 +124,16 @@ impl Control {
     pub(super) fn any(&mut self) -> &mut dyn CongestionControl {
         match self {
             Self::NewReno(control) => control,
+            Self::Cubic(control) => &mut **control,
+            Self::Dctcp(control) => &mut **control,
+        }
+    }
+
+    /// The mean share of marked bytes, for DCTCP.
+    pub(super) const fn marked_share(&self) -> Option<f64> {
+        match self {
+            Self::Dctcp(control) => Some(control.alpha.0),
+            _ => None,
         }
     }
 }

@@ -158,7 +158,7 @@ impl Connection {
         self.counters.recoveries += 1;
         let sender = &mut self.sender;
         if sender.phase == Phase::Open {
-            let signals = sender.signals(step.settings);
+            let signals = sender.signals(step.now, step.settings);
             let window = sender.window;
             sender.window.ssthresh = sender.control.any().reduce(&window, &signals, Cause::Loss);
         }
@@ -242,7 +242,7 @@ impl Connection {
         let sender = &mut self.sender;
         if sender.tries == 0 {
             // Equation 4; not again for a segment that the timer has sent before.
-            let signals = sender.signals(step.settings);
+            let signals = sender.signals(step.now, step.settings);
             let window = sender.window;
             sender.window.ssthresh = sender.control.any().reduce(&window, &signals, Cause::Timeout);
         }

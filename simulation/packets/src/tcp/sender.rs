@@ -154,9 +154,12 @@ impl Sender {
         settings.rack && self.has_sack
     }
 
-    pub(super) fn signals(&self, settings: &Settings) -> Signals {
+    pub(super) fn signals(&self, now: Time, settings: &Settings) -> Signals {
         Signals {
+            now,
             mss: u64::from(self.mss),
+            una: self.una,
+            next: self.next,
             // What limited transmit sent is beyond the window (RFC 5681, section 3.2, step 2).
             flight: self.outstanding().min(self.window.cwnd),
             smoothed_rtt: self.rtt.smoothed(),

@@ -190,8 +190,8 @@ impl Connection {
 
     /// A segment of `bytes` bytes leaves: the next one waits as long as it takes at the rate of pacing.
     fn pace(&mut self, step: &Step<'_>, bytes: u32) {
-        let signals = self.sender.signals(step.settings);
-        let Some(rate) = self.sender.control.pacing_rate(&self.sender.window, &signals) else { return };
+        let signals = self.sender.signals(step.now, step.settings);
+        let Some(rate) = self.sender.control.any().pacing_rate(&self.sender.window, &signals) else { return };
         let span = u128::from(bytes) * u128::from(Time::TICKS_PER_SECOND) / u128::from(rate.max(1));
         let span = Time::ticks(u64::try_from(span).unwrap_or(u64::MAX));
         self.sender.paced_until = self.sender.paced_until.max(step.now).saturating_add(span);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hystart::HyStart;
 use super::{Acked, Cause, CongestionControl, Signals, Window, slow_start_growth};
 use crate::tcp::Settings;
 
@@ -10,23 +11,47 @@ use crate::tcp::Settings;
 pub(in crate::tcp) struct NewReno {
     /// Bytes acknowledged since the window last grew (RFC 3465, section 2.1).
     acknowledged: u64,
+    hystart: Option<Box<HyStart>>,
 }
 
 impl NewReno {
-    pub(super) const fn new(_settings: &Settings) -> Self {
-        Self { acknowledged: 0 }
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self { acknowledged: 0, hystart: settings.hystart.then(|| Box::new(HyStart::new())) }
+    }
+
+    /// Slow start, or congestion avoidance.
+    pub(super) fn grow(&mut self, window: &mut Window, signals: &Signals, acked: &Acked) {
+        if !window.is_slow_start() {
+            window.cwnd += self.avoidance_growth(window, signals, acked);
+        } else if window.ssthresh == u64::MAX
+            && let Some(hystart) = &mut self.hystart
+        {
+            hystart.on_ack(window, signals, acked);
+        } else {
+            window.cwnd += slow_start_growth(signals, acked);
+        }
+    }
+
+    /// Congestion avoidance: a segment a round trip.
+    fn avoidance_growth(&mut self, window: &Window, signals: &Signals, acked: &Acked) -> u64 {
+        if signals.abc == 0 {
+            // RFC 5681, equation 3, for each ACK.
+            return (signals.mss * signals.mss / window.cwnd).max(1);
+        }
+        // RFC 3465, section 2.1: a segment for each window of bytes.
+        self.acknowledged += acked.bytes;
+        if self.acknowledged < window.cwnd {
+            return 0;
+        }
+        self.acknowledged -= window.cwnd;
+        signals.mss
     }
 }
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, window: &mut Window, signals: &Signals, acked: &Acked) {
-        if !acked.may_grow {
-            return;
-        }
-        if window.is_slow_start() {
-            window.cwnd += slow_start_growth(signals, acked);
-        } else {
-            window.cwnd += avoidance_growth(window, &mut self.acknowledged, signals, acked);
+        if acked.may_grow {
+            self.grow(window, signals, acked);
         }
     }
 
@@ -35,19 +60,4 @@ impl CongestionControl for NewReno {
         // RFC 5681, equation 4. RFC 3168, section 6.1.2, wants the same for an echo as for a loss.
         (signals.flight / 2).max(2 * signals.mss)
     }
-}
-
-/// Congestion avoidance: a segment a round trip.
-fn avoidance_growth(window: &Window, acknowledged: &mut u64, signals: &Signals, acked: &Acked) -> u64 {
-    if signals.abc == 0 {
-        // RFC 5681, equation 3, for each ACK.
-        return (signals.mss * signals.mss / window.cwnd).max(1);
-    }
-    // RFC 3465, section 2.1: a segment for each window of bytes.
-    *acknowledged += acked.bytes;
-    if *acknowledged < window.cwnd {
-        return 0;
-    }
-    *acknowledged -= window.cwnd;
-    signals.mss
 }
