@@ -2,7 +2,7 @@
 
 use paceline_kernel::Time;
 
-use super::congestion::{Acked, Cause};
+use super::congestion::{Acked, Cause, Signals};
 use super::recovery::Arrival;
 use super::segment::Block;
 use super::sender::Phase;
@@ -18,18 +18,19 @@ impl Connection {
         let is_duplicate = self.is_duplicate(segment);
         self.update_window(segment);
         self.counters.duplicate_acks += u32::from(is_duplicate);
-        let outstanding = self.sender.outstanding();
         let arrival = self.take_arrivals(step, segment, is_duplicate);
         self.measure(step, segment, &arrival);
         if arrival.acked > 0 {
             self.on_advance(step);
         }
-        let has_echo = self.sender.has_ecn && segment.has(Flags::ECE);
-        if arrival.delivered > 0 {
-            self.grow(step, &arrival, has_echo, outstanding);
+        // On a SYN-ACK the flag agrees to ECN (RFC 3168, section 6.1.1).
+        let has_echo = self.sender.has_ecn && segment.has(Flags::ECE) && !segment.has(Flags::SYN);
+        // The ACK of the SYN says nothing about the window.
+        if arrival.delivered > 0 && self.sender.una > arrival.acked {
+            self.grow(step, &arrival, has_echo);
         }
         if has_echo {
-            self.on_echo(step);
+            self.on_echo(step, arrival.flight);
         }
         self.on_probe_ack(step, segment, &arrival);
         let is_forced = self.detect(step, &arrival);
@@ -45,12 +46,13 @@ impl Connection {
         is_forced
     }
 
-    /// The definition of RFC 5681, section 2.
+    /// The definition of RFC 5681, section 2. Answers to probes of a closed window are none.
     const fn is_duplicate(&self, segment: &Segment) -> bool {
         let sender = &self.sender;
         segment.ack == sender.una
             && sender.outstanding() > 0
             && segment.sequence_length() == 0
+            && segment.window > 0
             && segment.ack + segment.window as u64 == sender.edge
     }
 
@@ -76,10 +78,11 @@ impl Connection {
     fn take_arrivals(&mut self, step: &Step<'_>, segment: &Segment, is_duplicate: bool) -> Arrival {
         let (settings, now) = (step.settings, step.now);
         let sender = &mut self.sender;
-        let (rack, least) = (&mut sender.rack, sender.rtt.least);
+        let (flight, least) = (sender.outstanding(), sender.rtt.least);
+        let rack = &mut sender.rack;
         let has_rack = settings.rack && sender.has_sack;
         let has_stamps = sender.has_timestamps && segment.has(Flags::TIMESTAMPS);
-        let mut arrival = Arrival { is_duplicate, ..Arrival::default() };
+        let mut arrival = Arrival { flight, is_duplicate, ..Arrival::default() };
         let mut see = |span: &super::spans::Span, is_cumulative: bool| {
             if span.is(SACKED) {
                 return;
@@ -156,7 +159,8 @@ impl Connection {
         // SYN and FIN are no bytes of the stream.
         let whole = sender.una.min(sender.end).saturating_sub(1);
         self.counters.acknowledged = whole;
-        if sender.phase == Phase::Reduced && sender.una >= sender.recover {
+        // Above the point: then the CWR has arrived, which left after it.
+        if sender.phase == Phase::Reduced && sender.una > sender.recover {
             sender.phase = Phase::Open;
         }
         if sender.phase == Phase::Loss && sender.una >= sender.recover {
@@ -171,13 +175,13 @@ impl Connection {
     }
 
     /// Lets the congestion control see an ACK.
-    fn grow(&mut self, step: &Step<'_>, arrival: &Arrival, has_echo: bool, outstanding: u64) {
+    fn grow(&mut self, step: &Step<'_>, arrival: &Arrival, has_echo: bool) {
         let sender = &mut self.sender;
         let signals = sender.signals(step.now, step.settings);
         // A window that was not used says nothing about the path. In slow start half of it is enough, since
         // it doubles in a round trip.
-        let is_used =
-            sender.is_window_limited || sender.window.is_slow_start() && sender.window.cwnd < 2 * outstanding;
+        let is_used = sender.is_window_limited
+            || sender.window.is_slow_start() && sender.window.cwnd < 2 * arrival.flight;
         let acked = Acked {
             bytes: arrival.acked,
             has_echo,
@@ -192,26 +196,33 @@ impl Connection {
     }
 
     /// RFC 3168, section 6.1.2: one reduction a round trip, and none while a loss has reduced the window.
-    fn on_echo(&mut self, step: &Step<'_>) {
+    fn on_echo(&mut self, step: &Step<'_>, flight: u64) {
         self.counters.echoes_received += 1;
         if self.sender.phase == Phase::Open {
             self.counters.ecn_reductions += 1;
-            self.reduce(step, Cause::Echo);
+            self.reduce(step, Cause::Echo, flight);
             self.sender.owes_cwr = true;
         }
     }
 
-    /// Reduces the window once for what the congestion control says; recovery is not needed.
-    pub(super) fn reduce(&mut self, step: &Step<'_>, cause: Cause) {
+    /// Reduces the window once; recovery is not needed. `flight`: what was outstanding before this ACK.
+    pub(super) fn reduce(&mut self, step: &Step<'_>, cause: Cause, flight: u64) {
+        self.set_threshold(step, cause, flight);
         let sender = &mut self.sender;
-        let signals = sender.signals(step.now, step.settings);
-        let window = sender.window;
-        sender.window.ssthresh = sender.control.any().reduce(&window, &signals, cause);
         if !sender.control.any().is_model_based() {
-            sender.window.cwnd = sender.window.ssthresh.min(window.cwnd);
+            sender.window.cwnd = sender.window.ssthresh.min(sender.window.cwnd);
         }
         sender.phase = Phase::Reduced;
         sender.recover = sender.next;
+    }
+
+    /// Lets the congestion control set the threshold of slow start.
+    pub(super) fn set_threshold(&mut self, step: &Step<'_>, cause: Cause, flight: u64) {
+        let sender = &mut self.sender;
+        // What limited transmit sent is beyond the window (RFC 5681, section 3.2, step 2).
+        let flight = flight.min(sender.window.cwnd);
+        let signals = Signals { flight, ..sender.signals(step.now, step.settings) };
+        sender.window.ssthresh = sender.control.any().reduce(&sender.window, &signals, cause);
     }
 
     /// RFC 6582, section 3.2, step 3: of the partial ACKs of a recovery only the first restarts the timer.

@@ -36,8 +36,7 @@ pub(super) struct Signals {
     /// The first unacknowledged offset, and the next to send.
     pub una: u64,
     pub next: u64,
-    /// FlightSize of RFC 5681, section 2, without what limited transmit sent beyond the window (section 3.2,
-    /// step 2).
+    /// FlightSize of RFC 5681, section 2: what is outstanding.
     pub flight: u64,
     pub smoothed_rtt: Option<Time>,
     /// L of RFC 3465; 0 for none.

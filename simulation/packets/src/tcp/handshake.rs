@@ -154,6 +154,13 @@ impl Connection {
                 self.repeat(step, 0, 1);
                 return;
             }
+            if self.state == State::SynReceived && segment.ack == self.sender.next {
+                // Both ends opened at the same time (section 3.5, figure 8, line 6).
+                self.establish(step);
+                self.on_ack(step, segment);
+                self.transmit(step, false);
+                return;
+            }
         } else {
             self.receiver.on_data(segment, step.settings, &mut self.counters);
             if self.state == State::TimeWait && segment.has(Flags::FIN) {

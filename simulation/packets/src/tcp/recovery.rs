@@ -12,6 +12,8 @@ use super::{Connection, Segment, Settings, Step};
 /// What an ACK brought.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
+    /// What was outstanding before it (FlightSize of RFC 5681).
+    pub flight: u64,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u64,
     /// Bytes newly reported by SACK.
@@ -33,6 +35,7 @@ pub(super) struct Arrival {
 impl Default for Arrival {
     fn default() -> Self {
         Self {
+            flight: 0,
             acked: 0,
             sacked: 0,
             delivered: 0,
@@ -156,12 +159,10 @@ impl Connection {
     /// A loss was found: the window is reduced, once for all losses of a round trip.
     pub(super) fn begin_recovery(&mut self, step: &Step<'_>, arrival: &Arrival) {
         self.counters.recoveries += 1;
-        let sender = &mut self.sender;
-        if sender.phase == Phase::Open {
-            let signals = sender.signals(step.now, step.settings);
-            let window = sender.window;
-            sender.window.ssthresh = sender.control.any().reduce(&window, &signals, Cause::Loss);
+        if self.sender.phase == Phase::Open {
+            self.set_threshold(step, Cause::Loss, arrival.flight);
         }
+        let sender = &mut self.sender;
         let outstanding = sender.outstanding();
         sender.prr.begin(
             outstanding,
@@ -231,7 +232,7 @@ impl Connection {
             self.sender.rack.probe_end = 0;
             // The probe repaired the loss: the congestion that caused it is answered all the same.
             if self.sender.phase == Phase::Open {
-                self.reduce(step, Cause::Loss);
+                self.reduce(step, Cause::Loss, arrival.flight);
             }
         }
     }
@@ -239,13 +240,11 @@ impl Connection {
     /// The retransmission timer has expired (RFC 6298, section 5; RFC 5681, section 3.1).
     pub(super) fn on_timeout(&mut self, step: &mut Step<'_>) {
         self.counters.timeouts += 1;
-        let sender = &mut self.sender;
-        if sender.tries == 0 {
+        if self.sender.tries == 0 {
             // Equation 4; not again for a segment that the timer has sent before.
-            let signals = sender.signals(step.now, step.settings);
-            let window = sender.window;
-            sender.window.ssthresh = sender.control.any().reduce(&window, &signals, Cause::Timeout);
+            self.set_threshold(step, Cause::Timeout, self.sender.outstanding());
         }
+        let sender = &mut self.sender;
         sender.tries = sender.tries.saturating_add(1);
         if sender.tries > step.settings.retries {
             self.abort(step);

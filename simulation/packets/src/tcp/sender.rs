@@ -160,8 +160,7 @@ impl Sender {
             mss: u64::from(self.mss),
             una: self.una,
             next: self.next,
-            // What limited transmit sent is beyond the window (RFC 5681, section 3.2, step 2).
-            flight: self.outstanding().min(self.window.cwnd),
+            flight: self.outstanding(),
             smoothed_rtt: self.rtt.smoothed(),
             abc: u64::from(settings.abc),
             is_paced: settings.pacing,

@@ -54,7 +54,8 @@ impl Connection {
         let lost = self.detect_by_time(step.now, step.settings);
         let is_new = lost > 0 && matches!(self.sender.phase, Phase::Open | Phase::Reduced);
         if is_new {
-            self.begin_recovery(step, &Arrival::default());
+            let flight = self.sender.outstanding();
+            self.begin_recovery(step, &Arrival { flight, ..Arrival::default() });
         }
         self.transmit(step, is_new);
     }

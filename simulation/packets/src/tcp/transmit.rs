@@ -134,10 +134,12 @@ impl Connection {
     pub(super) fn repeat(&mut self, step: &mut Step<'_>, start: u64, length: u32) {
         self.sender.spans.resend(start, length, step.now);
         self.counters.retransmissions += 1;
-        if self.sender.phase == Phase::Recovery && start == self.sender.una {
+        let sender = &mut self.sender;
+        if sender.phase == Phase::Recovery && start == sender.una && (sender.has_sack || !sender.had_partial)
+        {
             // RFC 6298, section 5, leaves it open, and systems start the timer anew: the ACK of a loss at the
             // end of a window comes two round trips after the last one, which may be more than a timeout.
-            self.sender.retransmit_at = Time::MAX;
+            sender.retransmit_at = Time::MAX;
         }
         self.emit(step, start, length, true);
     }

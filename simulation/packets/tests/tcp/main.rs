@@ -1,5 +1,11 @@
 //! TCP: scripts of single rules, streams over a bad network, and the formulas of a bottleneck.
 
 mod bottleneck;
+mod handshake;
 mod network;
+mod rack;
+mod receiving;
+mod recovering;
+mod script;
+mod sending;
 mod streams;
