@@ -140,6 +140,7 @@ impl Connection {
     /// an end. It may do so in every state before [`Connection::close`]; after that it changes nothing.
     pub fn write(&mut self, step: &mut Step<'_>, bytes: u64) {
         if !self.sender.is_closed {
+            self.note_application();
             self.sender.end = self.sender.end.saturating_add(bytes).min(Self::ENDLESS);
             self.transmit(step, false);
         }

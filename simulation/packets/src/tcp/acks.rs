@@ -2,7 +2,7 @@
 
 use paceline_kernel::Time;
 
-use super::congestion::{Acked, Cause, Signals};
+use super::congestion::{Acked, Cause, ModelAck, Signals};
 use super::recovery::Arrival;
 use super::segment::Block;
 use super::sender::Phase;
@@ -16,6 +16,7 @@ impl Connection {
             return false;
         }
         let is_duplicate = self.is_duplicate(segment);
+        self.note_application();
         self.update_window(segment);
         self.counters.duplicate_acks += u32::from(is_duplicate);
         let arrival = self.take_arrivals(step, segment, is_duplicate);
@@ -34,6 +35,7 @@ impl Connection {
         }
         self.on_probe_ack(step, segment, &arrival);
         let is_forced = self.detect(step, &arrival);
+        self.update_model(step, &arrival);
         if self.sender.spans.is_empty() {
             // RFC 6298, section 5.2. In TIME-WAIT, the timer is that of its end.
             if self.state != State::TimeWait {
@@ -79,7 +81,7 @@ impl Connection {
         let (settings, now) = (step.settings, step.now);
         let sender = &mut self.sender;
         let (flight, least) = (sender.outstanding(), sender.rtt.least);
-        let rack = &mut sender.rack;
+        let (rack, mut model) = (&mut sender.rack, sender.control.model());
         let has_rack = settings.rack && sender.has_sack;
         let has_stamps = sender.has_timestamps && segment.has(Flags::TIMESTAMPS);
         let mut arrival = Arrival { flight, is_duplicate, ..Arrival::default() };
@@ -95,6 +97,9 @@ impl Connection {
                     arrival.first_sent.min(if is_cumulative { span.sent } else { Time::MAX });
                 arrival.last_sent =
                     Some(arrival.last_sent.map_or(span.sent, |sent: Time| sent.max(span.sent)));
+            }
+            if let Some(model) = &mut model {
+                model.on_arrival(span, now);
             }
             if has_rack {
                 let sent_stamp = settings.stamp(span.sent);
@@ -168,6 +173,9 @@ impl Connection {
             if sender.has_rack(step.settings) {
                 sender.rack.on_recovered();
             }
+            if let Some(model) = sender.control.model() {
+                model.on_recovered(&mut sender.window);
+            }
         }
         if !matches!(sender.phase, Phase::Recovery) {
             sender.duplicates = 0;
@@ -195,6 +203,32 @@ impl Connection {
         sender.control.any().on_ack(&mut sender.window, &signals, &acked);
     }
 
+    /// BBR: whether the application has less to send than the window lets leave.
+    pub(super) fn note_application(&mut self) {
+        let sender = &mut self.sender;
+        let (in_flight, is_out) = (sender.in_flight(), !sender.has_unsent() && sender.spans.waiting() == 0);
+        if let Some(model) = sender.control.model() {
+            model.note_application(&sender.window, in_flight, is_out);
+        }
+    }
+
+    /// BBR: tells the model of losses, then of the ACK.
+    fn update_model(&mut self, step: &Step<'_>, arrival: &Arrival) {
+        let sender = &mut self.sender;
+        let signals = sender.signals(step.now, step.settings);
+        let ack = ModelAck {
+            in_flight: sender.in_flight(),
+            is_limited: sender.is_window_limited,
+            rtt: arrival.last_sent.map(|sent| step.now.saturating_sub(sent)),
+        };
+        let Some(model) = sender.control.model() else { return };
+        sender.spans.note_losses(|span| model.on_lost(&sender.window, step.now, span));
+        model.on_model(&mut sender.window, &signals, &ack);
+        if model.log_length() > 2 * sender.spans.length() + 16 {
+            model.forget_before(sender.spans.oldest());
+        }
+    }
+
     /// RFC 3168, section 6.1.2: one reduction a round trip, and none while a loss has reduced the window.
     fn on_echo(&mut self, step: &Step<'_>, flight: u64) {
         self.counters.echoes_received += 1;
@@ -209,7 +243,7 @@ impl Connection {
     pub(super) fn reduce(&mut self, step: &Step<'_>, cause: Cause, flight: u64) {
         self.set_threshold(step, cause, flight);
         let sender = &mut self.sender;
-        if !sender.control.any().is_model_based() {
+        if !sender.control.is_model_based() {
             sender.window.cwnd = sender.window.ssthresh.min(sender.window.cwnd);
         }
         sender.phase = Phase::Reduced;

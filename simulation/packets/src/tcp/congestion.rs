@@ -1,6 +1,7 @@
 //! Congestion control behind one trait: how the window grows, what a congestion event takes from it, and how
 //! fast segments leave. What was lost, and what is sent again, is not decided here.
 
+mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
@@ -9,6 +10,8 @@ mod newreno;
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use self::bbr::Bbr;
+pub(super) use self::bbr::ModelAck;
 use self::cubic::Cubic;
 use self::dctcp::Dctcp;
 use self::newreno::NewReno;
@@ -93,11 +96,6 @@ pub(super) trait CongestionControl {
         Some(u64::try_from(bytes / u128::from(round)).unwrap_or(u64::MAX))
     }
 
-    /// It sets the window itself, in recovery too (BBR).
-    fn is_model_based(&self) -> bool {
-        false
-    }
-
     /// The sender goes on after `idle` without data to send.
     fn on_idle(&mut self, _idle: Time) {}
 }
@@ -108,14 +106,16 @@ pub(super) enum Control {
     NewReno(NewReno),
     Cubic(Box<Cubic>),
     Dctcp(Box<Dctcp>),
+    Bbr(Box<Bbr>),
 }
 
 impl Control {
-    pub(super) fn new(settings: &Settings, _number: u64) -> Self {
+    pub(super) fn new(settings: &Settings, number: u64) -> Self {
         match settings.algorithm {
             Algorithm::Cubic => Self::Cubic(Box::new(Cubic::new(settings))),
             Algorithm::Dctcp => Self::Dctcp(Box::new(Dctcp::new(settings))),
-            _ => Self::NewReno(NewReno::new(settings)),
+            Algorithm::Bbr => Self::Bbr(Box::new(Bbr::new(number))),
+            Algorithm::NewReno => Self::NewReno(NewReno::new(settings)),
         }
     }
 
@@ -125,6 +125,21 @@ impl Control {
             Self::NewReno(control) => control,
             Self::Cubic(control) => &mut **control,
             Self::Dctcp(control) => &mut **control,
+            Self::Bbr(control) => &mut **control,
+        }
+    }
+
+    /// Whether it sets the window itself, by a model, in recovery too.
+    pub(super) const fn is_model_based(&self) -> bool {
+        matches!(self, Self::Bbr(_))
+    }
+
+    /// The model, which wants to know of every transmission, arrival and loss.
+    #[inline]
+    pub(super) fn model(&mut self) -> Option<&mut Bbr> {
+        match self {
+            Self::Bbr(model) => Some(model),
+            _ => None,
         }
     }
 

@@ -98,7 +98,9 @@ impl Connection {
             {
                 self.begin_recovery(step, arrival);
                 let sender = &mut self.sender;
-                sender.window.cwnd = sender.window.ssthresh;
+                if !sender.control.is_model_based() {
+                    sender.window.cwnd = sender.window.ssthresh;
+                }
                 sender.inflation = i64::from(DUPLICATE_THRESHOLD) * mss;
                 sender.had_partial = false;
                 sender.spans.lose_front(sender.mss.into());
@@ -178,7 +180,7 @@ impl Connection {
     /// The window in recovery with SACK, after an ACK that found `lost` bytes lost.
     fn set_recovery_window(&mut self, step: &Step<'_>, arrival: &Arrival, lost: u64) {
         let sender = &mut self.sender;
-        if sender.control.any().is_model_based() {
+        if sender.control.is_model_based() {
             return;
         }
         if !step.settings.prr {
@@ -205,7 +207,8 @@ impl Connection {
         if sender.has_rack(step.settings) {
             sender.rack.on_recovered();
         }
-        if sender.control.any().is_model_based() {
+        if let Some(model) = sender.control.model() {
+            model.on_recovered(&mut sender.window);
             return;
         }
         sender.window.cwnd = if sender.has_sack {

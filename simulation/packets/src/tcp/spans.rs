@@ -24,6 +24,9 @@ pub(super) const RESENT: u8 = 4;
 /// 3).
 pub(super) const AMBIGUOUS: u8 = 8;
 
+/// The model of congestion control knows of the loss.
+const NOTED: u8 = 16;
+
 /// A run of bytes that were last sent at one time and have one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Span {
@@ -244,6 +247,28 @@ impl Spans {
         bytes
     }
 
+    /// Shows each span that is lost, once, to `see`.
+    pub(super) fn note_losses(&mut self, mut see: impl FnMut(&Span)) {
+        if self.waiting == 0 {
+            return;
+        }
+        for span in &mut self.list {
+            if span.state & (LOST | RESENT | SACKED | NOTED) == LOST {
+                span.state |= NOTED;
+                see(span);
+            }
+        }
+    }
+
+    /// When the oldest of what is outstanding was sent.
+    pub(super) fn oldest(&self) -> Time {
+        self.list.iter().map(|span| span.sent).min().unwrap_or(Time::MAX)
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.list.len()
+    }
+
     /// The first span that waits for retransmission.
     pub(super) fn first_waiting(&self) -> Option<Span> {
         if self.waiting == 0 {
@@ -257,7 +282,7 @@ impl Spans {
         let at = self.split(start);
         self.split(start + u64::from(length));
         let state = self.list[at].state;
-        self.set_state(at, state | RESENT | AMBIGUOUS);
+        self.set_state(at, state & !NOTED | RESENT | AMBIGUOUS);
         self.list[at].sent = sent;
     }
 }

@@ -27,6 +27,10 @@ impl Connection {
         if self.sender.pace_at <= step.now {
             self.transmit(step, false);
         }
+        let sender = &self.sender;
+        if sender.reorder_at.min(sender.probe_at).min(sender.retransmit_at) <= step.now {
+            self.note_application();
+        }
         if self.sender.reorder_at <= step.now {
             self.on_reorder_timer(step);
         }

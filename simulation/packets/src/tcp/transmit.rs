@@ -154,7 +154,7 @@ impl Connection {
         let idle = step.now.saturating_sub(sender.last_sent);
         if idle > sender.rtt.timeout(step.settings) {
             sender.control.any().on_idle(idle);
-            if step.settings.restart_after_idle {
+            if step.settings.restart_after_idle && !sender.control.is_model_based() {
                 sender.window.cwnd = sender.window.cwnd.min(initial);
             }
         }
@@ -185,9 +185,20 @@ impl Connection {
         }
         if data > 0 {
             self.counters.data_segments_sent += 1;
+            self.note_sent(step, length);
             self.pace(step, data);
         }
         self.push_segment(step, start, data as u16, flags);
+    }
+
+    /// BBR: data leaves.
+    fn note_sent(&mut self, step: &Step<'_>, length: u32) {
+        let sender = &mut self.sender;
+        let (in_flight, has_sack) = (sender.in_flight(), sender.has_sack);
+        let signals = sender.signals(step.now, step.settings);
+        if let Some(model) = sender.control.model() {
+            model.on_sent(&mut sender.window, &signals, length.into(), in_flight, has_sack);
+        }
     }
 
     /// A segment of `bytes` bytes leaves: the next one waits as long as it takes at the rate of pacing.

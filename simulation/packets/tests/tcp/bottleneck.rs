@@ -2,7 +2,7 @@
 //! window of Mathis et al. (1997).
 
 use paceline_kernel::Time;
-use paceline_packets::tcp::{Connection, Segment, Settings};
+use paceline_packets::tcp::{Algorithm, Connection, Segment, Settings};
 
 use super::network::{Network, Path, mix};
 
@@ -150,4 +150,46 @@ fn random_loss_gives_the_window_of_mathis() {
             assert_near(&format!("loss {loss}, ACKs {ack_every}, L {abc}"), rate / MBPS, expected, 0.07);
         }
     }
+}
+
+/// BBR fills a link but for one percent that pacing leaves and half of the pipe in ProbeRTT, for 200 ms and a
+/// round trip every five seconds; and whatever the queue, it keeps the round trip within a quarter of the
+/// path's.
+#[test]
+fn bbr_fills_the_link_and_not_the_queue() {
+    for (rate, latency, queue, ack_every) in
+        [(10, 20, 1000, 2), (100, 10, 1000, 2), (10, 100, 1000, 1), (10, 20, 25, 1)]
+    {
+        let settings = Settings { algorithm: Algorithm::Bbr, ack_every, ..Settings::default() };
+        let path = Dumbbell::new(1, rate * 1_000_000, Time::millis(latency), queue);
+        let flows = [(Time::ZERO, Connection::ENDLESS)];
+        let mut network = Network::new(path, [settings.clone(), settings], &flows);
+        let found = goodput(&mut network, Time::secs(10), Time::secs(60))[0];
+        let sender = &network.flows[0].ends[0];
+        println!(
+            "{:?} {:?} drops {}",
+            sender.smoothed_rtt(),
+            sender.counters(),
+            network.path.middle[0].drops
+        );
+        let round_trip = 2.0 * latency as f64 / 1e3;
+        let share = 0.99 - (0.2 + round_trip) / 2.0 / 5.0;
+        assert_near(&format!("{rate} Mb/s"), found / MBPS, rate as f64 * 1448.0 / 1502.0 * share, 0.02);
+        let smoothed = sender.smoothed_rtt().expect("it has measured").as_secs_f64();
+        assert!(smoothed < 1.25 * round_trip + 0.002, "{smoothed} s of {round_trip} s");
+    }
+}
+
+/// draft-ietf-ccwg-bbr, section "Design Considerations for Choosing Constant Parameters": a loss of one
+/// percent is to be tolerated. NewReno has a third of the link there, by Mathis.
+#[test]
+fn bbr_does_not_mind_random_loss() {
+    let lossy = || Dumbbell { loss: 10_000, ..Dumbbell::new(1, 10_000_000, Time::millis(20), 100) };
+    let settings = Settings { algorithm: Algorithm::Bbr, ..Settings::default() };
+    let bbr = one_flow(&settings, lossy(), Time::secs(10), Time::secs(100));
+    let settings = Settings { algorithm: Algorithm::NewReno, ..settings };
+    let newreno = one_flow(&settings, lossy(), Time::secs(10), Time::secs(100));
+    println!("BBR {bbr:.0}, NewReno {newreno:.0}");
+    assert!(bbr > 0.8 * 9.31 * MBPS, "{bbr}");
+    assert!(newreno < 0.4 * 9.64 * MBPS, "{newreno}");
 }

@@ -45,7 +45,12 @@ impl Path for Rough {
 
 fn settings() -> impl Strategy<Value = Settings> {
     let flags = proptest::collection::vec(any::<bool>(), 12);
-    let algorithms = proptest::sample::select(vec![Algorithm::NewReno, Algorithm::Cubic, Algorithm::Dctcp]);
+    let algorithms = proptest::sample::select(vec![
+        Algorithm::NewReno,
+        Algorithm::Cubic,
+        Algorithm::Dctcp,
+        Algorithm::Bbr,
+    ]);
     let ecn = proptest::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
     (flags, algorithms, ecn, 0..3u8, 200..3000u16, 1..40u32).prop_map(
         |(on, algorithm, ecn, abc, mss, buffer)| Settings {
