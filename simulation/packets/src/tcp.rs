@@ -143,6 +143,7 @@ impl Connection {
             self.note_application();
             self.sender.end = self.sender.end.saturating_add(bytes).min(Self::ENDLESS);
             self.transmit(step, false);
+            self.expire(step);
         }
     }
 
@@ -152,6 +153,7 @@ impl Connection {
         if self.receiver.take(bytes, self.sender.mss, step.settings) && self.is_synchronized() {
             self.acknowledge(step);
         }
+        self.expire(step);
     }
 
     /// The application sends no more: a FIN follows the last byte.
@@ -165,11 +167,14 @@ impl Connection {
         };
         self.sender.is_closed = true;
         self.transmit(step, false);
+        self.expire(step);
     }
 
     /// A segment of the peer arrives; `ce`: with a congestion mark of the IP header.
     pub fn on_segment(&mut self, step: &mut Step<'_>, segment: &Segment, ce: bool) {
         self.arrive(step, segment, ce);
+        // A timer may be due at this very time, so that the deadline lies ahead after every call.
+        self.expire(step);
     }
 
     /// The time of [`Connection::deadline`] has come. Early or late, this does what is due at `step.now`.

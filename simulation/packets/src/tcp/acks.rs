@@ -165,7 +165,7 @@ impl Connection {
         let whole = sender.una.min(sender.end).saturating_sub(1);
         self.counters.acknowledged = whole;
         // Above the point: then the CWR has arrived, which left after it.
-        if sender.phase == Phase::Reduced && sender.una > sender.recover {
+        if sender.phase == Phase::Reduced && sender.una > sender.reduced_until {
             sender.phase = Phase::Open;
         }
         if sender.phase == Phase::Loss && sender.una >= sender.recover {
@@ -193,7 +193,7 @@ impl Connection {
         let acked = Acked {
             bytes: arrival.acked,
             has_echo,
-            rtt: arrival.last_sent.map(|sent| step.now.saturating_sub(sent)),
+            rtt: arrival.round_trip(step.now),
             may_grow: is_used
                 && arrival.acked > 0
                 && !has_echo
@@ -219,7 +219,7 @@ impl Connection {
         let ack = ModelAck {
             in_flight: sender.in_flight(),
             is_limited: sender.is_window_limited,
-            rtt: arrival.last_sent.map(|sent| step.now.saturating_sub(sent)),
+            rtt: arrival.round_trip(step.now),
         };
         let Some(model) = sender.control.model() else { return };
         sender.spans.note_losses(|span| model.on_lost(&sender.window, step.now, span));
@@ -247,7 +247,7 @@ impl Connection {
             sender.window.cwnd = sender.window.ssthresh.min(sender.window.cwnd);
         }
         sender.phase = Phase::Reduced;
-        sender.recover = sender.next;
+        sender.reduced_until = sender.next;
     }
 
     /// Lets the congestion control set the threshold of slow start.

@@ -48,6 +48,14 @@ impl Default for Arrival {
     }
 }
 
+impl Arrival {
+    /// The round trip of the last segment that arrived, for congestion control. Where something among them
+    /// was sent again, the others may have waited for it at the receiver.
+    pub(super) fn round_trip(&self, now: Time) -> Option<Time> {
+        self.last_sent.filter(|_| !self.is_ambiguous).map(|sent| now.saturating_sub(sent))
+    }
+}
+
 /// DupThresh of RFC 5681 and RFC 6675.
 const DUPLICATE_THRESHOLD: u32 = 3;
 

@@ -54,8 +54,10 @@ pub(super) struct Sender {
     /// The window was what kept more data from leaving.
     pub is_window_limited: bool,
     pub phase: Phase,
-    /// Where the phase ends (RecoveryPoint of RFC 6675; `recover` of RFC 6582).
+    /// Where recovery, or the phase after a timeout, ends (RecoveryPoint of RFC 6675; `recover` of RFC 6582).
     pub recover: u64,
+    /// Where a reduction for an echo ends: above this.
+    pub reduced_until: u64,
     /// No second rescue retransmission until this is acknowledged (RescueRxt of RFC 6675); 0 before the
     /// first.
     pub rescue: u64,
@@ -109,6 +111,7 @@ impl Sender {
             is_window_limited: false,
             phase: Phase::Open,
             recover: 0,
+            reduced_until: 0,
             rescue: 0,
             had_partial: false,
             duplicates: 0,

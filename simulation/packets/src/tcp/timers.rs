@@ -21,6 +21,9 @@ impl Connection {
 
     /// Does what is due. One timer may move another: each is looked at when its turn comes.
     pub(super) fn expire(&mut self, step: &mut Step<'_>) {
+        if self.next_timer() > step.now {
+            return;
+        }
         if self.receiver.ack_at <= step.now {
             self.acknowledge(step);
         }

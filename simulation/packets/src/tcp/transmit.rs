@@ -23,7 +23,7 @@ impl Connection {
             let lost = self.sender.spans.first_waiting();
             if let Some(span) = lost.or_else(|| self.speculative(step)) {
                 let length = self.repeat_length(span.start, span.end());
-                if !is_forced && self.sender.room(false, step.settings) < i64::from(length) {
+                if !is_forced && !self.has_room(span.start, length, false, step) {
                     self.sender.is_window_limited = true;
                     break;
                 }
@@ -49,7 +49,7 @@ impl Connection {
                     break;
                 }
             };
-            if self.sender.room(true, step.settings) < i64::from(length) {
+            if !self.has_room(self.sender.next, length, true, step) {
                 self.sender.is_window_limited = true;
                 break;
             }
@@ -59,6 +59,13 @@ impl Connection {
             self.send_new(step, length);
         }
         self.arm_probe(step);
+    }
+
+    /// Whether the congestion window has room for `length` sequence numbers from `start` on. A FIN takes
+    /// none: with the window of a single segment, a full one with a FIN would wait for ever.
+    fn has_room(&self, start: u64, length: u32, is_new: bool, step: &Step<'_>) -> bool {
+        let data = u64::from(length).min(self.sender.end.saturating_sub(start)).max(1);
+        self.sender.room(is_new, step.settings) >= data as i64
     }
 
     /// Whether pacing keeps the next segment back; then the timer runs.
@@ -207,7 +214,9 @@ impl Connection {
         let Some(rate) = self.sender.control.any().pacing_rate(&self.sender.window, &signals) else { return };
         let span = u128::from(bytes) * u128::from(Time::TICKS_PER_SECOND) / u128::from(rate.max(1));
         let span = Time::ticks(u64::try_from(span).unwrap_or(u64::MAX));
-        self.sender.paced_until = self.sender.paced_until.max(step.now).saturating_add(span);
+        // Counted from now: what a timeout sends ahead of its time leaves no debt, or a long run of timeouts
+        // would keep back what follows ever longer.
+        self.sender.paced_until = step.now.saturating_add(span);
     }
 
     /// Sends a bare ACK.

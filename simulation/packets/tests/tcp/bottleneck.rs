@@ -173,7 +173,7 @@ fn bbr_fills_the_link_and_not_the_queue() {
             network.path.middle[0].drops
         );
         let round_trip = 2.0 * latency as f64 / 1e3;
-        let share = 0.99 - (0.2 + round_trip) / 2.0 / 5.0;
+        let share = 0.99 - (0.2 + round_trip) / 10.0;
         assert_near(&format!("{rate} Mb/s"), found / MBPS, rate as f64 * 1448.0 / 1502.0 * share, 0.02);
         let smoothed = sender.smoothed_rtt().expect("it has measured").as_secs_f64();
         assert!(smoothed < 1.25 * round_trip + 0.002, "{smoothed} s of {round_trip} s");

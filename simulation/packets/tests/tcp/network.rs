@@ -16,6 +16,10 @@ enum Event {
     Arrival(Segment, bool),
     Timer,
     Begin,
+    /// The application writes the second half of its bytes and closes.
+    Finish,
+    /// A slow application reads half of what there is.
+    Read,
 }
 
 /// A flow: an end that connects and sends, and one that listens.
@@ -25,7 +29,9 @@ pub struct Flow {
     pub received: [BTreeMap<u64, u64>; 2],
     /// When the stream of the first end was delivered whole.
     pub done: Option<Time>,
-    bytes: u64,
+    /// Bytes that each end sends.
+    bytes: [u64; 2],
+    is_reading: [bool; 2],
 }
 
 pub struct Network<P> {
@@ -39,14 +45,21 @@ pub struct Network<P> {
 }
 
 impl<P: Path> Network<P> {
-    /// `flows`: when each begins, and its bytes.
+    /// `flows`: when each begins, and the bytes of the end that connects.
     pub fn new(path: P, settings: [Settings; 2], flows: &[(Time, u64)]) -> Self {
+        let both: Vec<_> = flows.iter().map(|&(begin, bytes)| (begin, [bytes, 0])).collect();
+        Self::both_ways(path, settings, &both)
+    }
+
+    /// `flows`: when each begins, and the bytes of both ends.
+    pub fn both_ways(path: P, settings: [Settings; 2], flows: &[(Time, [u64; 2])]) -> Self {
         let listen = |n| Connection::listen(&settings[n], 0);
         let all = flows.iter().map(|&(_, bytes)| Flow {
             ends: [listen(0), listen(1)],
             received: Default::default(),
             done: None,
             bytes,
+            is_reading: [false; 2],
         });
         let flows_all = all.collect();
         let mut network = Self {
@@ -91,10 +104,20 @@ impl<P: Path> Network<P> {
         match event {
             Event::Begin => {
                 *connection = Connection::connect(&mut step, number as u64);
-                connection.write(&mut step, flow.bytes);
-                if flow.bytes < Connection::ENDLESS {
+                connection.write(&mut step, flow.bytes[0] / 2);
+                flow.ends[1].write(&mut Step::new(&self.settings[1], self.now, &mut vec![]), flow.bytes[1]);
+                self.push(self.now + Time::millis(1), number, 0, Event::Finish);
+            }
+            Event::Finish => {
+                connection.write(&mut step, flow.bytes[0] - flow.bytes[0] / 2);
+                if flow.bytes[0] < Connection::ENDLESS {
                     connection.close(&mut step);
                 }
+            }
+            Event::Read => {
+                flow.is_reading[end] = false;
+                let half = connection.readable().div_ceil(2);
+                connection.read(&mut step, half);
             }
             Event::Timer => connection.on_timer(&mut step),
             Event::Arrival(segment, ce) => {
@@ -108,11 +131,19 @@ impl<P: Path> Network<P> {
                 assert!(delivered >= before, "what was delivered stays so");
                 let whole = flow.received[end].get(&1).map_or(0, |end| end - 1);
                 assert!(delivered <= whole, "{delivered} bytes delivered, {whole} arrived without a gap");
+                if segment.length > 0 && !settings.reads_at_once {
+                    let buffer = u64::from(settings.receive_buffer);
+                    assert!(connection.readable() <= buffer, "more than the buffer holds");
+                }
                 if connection.is_received_whole() && flow.done.is_none() && end == 1 {
                     flow.done = Some(self.now);
                     connection.close(&mut step);
                 }
             }
+        }
+        if self.flows[number].ends[end].readable() > 0 && !self.flows[number].is_reading[end] {
+            self.flows[number].is_reading[end] = true;
+            self.push(self.now + Time::millis(50), number, end, Event::Read);
         }
         for segment in std::mem::take(&mut self.out) {
             for (time, ce) in self.path.send(self.now, number, end, &segment) {

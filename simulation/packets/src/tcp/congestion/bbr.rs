@@ -385,8 +385,12 @@ impl CongestionControl for Bbr {
         INFINITE
     }
 
-    fn pacing_rate(&self, _window: &Window, _signals: &Signals) -> Option<u64> {
-        (self.rate > 0).then_some(self.rate)
+    fn pacing_rate(&self, _window: &Window, signals: &Signals) -> Option<u64> {
+        // The draft has no floor: where much is lost for long, the rate would go to zero. A segment a round
+        // trip is what other senders keep (RFC 5681, section 3.1, the loss window).
+        let round = signals.smoothed_rtt.map_or(u64::MAX, Time::as_ticks);
+        let least = signals.mss.saturating_mul(Time::TICKS_PER_SECOND) / round.max(1);
+        (self.rate > 0).then_some(self.rate.max(least))
     }
 }
 
