@@ -2,7 +2,7 @@
 //! window of Mathis et al. (1997).
 
 use paceline_kernel::Time;
-use paceline_packets::tcp::{Algorithm, Connection, Segment, Settings};
+use paceline_packets::tcp::{Algorithm, Connection, Ecn, Flags, Segment, Settings};
 
 use super::network::{Network, Path, mix};
 
@@ -15,15 +15,25 @@ struct Link {
     free: Time,
     starts: std::collections::VecDeque<Time>,
     drops: u64,
+    /// A packet that waits longer is marked.
+    marks_after: Time,
 }
 
 impl Link {
     fn new(rate: u64, latency: Time, limit: usize) -> Self {
-        Self { rate, latency, limit, free: Time::ZERO, starts: Default::default(), drops: 0 }
+        Self {
+            rate,
+            latency,
+            limit,
+            free: Time::ZERO,
+            starts: Default::default(),
+            drops: 0,
+            marks_after: Time::MAX,
+        }
     }
 
-    /// When a packet that comes at `now` is at the other end.
-    fn send(&mut self, now: Time, bytes: u64) -> Option<Time> {
+    /// When a packet that comes at `now` is at the other end, and whether it was marked.
+    fn send(&mut self, now: Time, bytes: u64) -> Option<(Time, bool)> {
         while self.starts.front().is_some_and(|&start| start <= now) {
             self.starts.pop_front();
         }
@@ -36,7 +46,7 @@ impl Link {
             self.starts.push_back(start);
         }
         self.free = start + Time::ticks(bytes * 8 * Time::TICKS_PER_SECOND / self.rate);
-        Some(self.free + self.latency)
+        Some((self.free + self.latency, start - now > self.marks_after))
     }
 }
 
@@ -65,11 +75,13 @@ impl Path for Dumbbell {
         let bytes = u64::from(segment.header_bytes()) + u64::from(segment.length) + 22;
         self.count += 1;
         let [first, last] = &mut self.access[flow][from];
-        let arrival = first.send(now, bytes).and_then(|time| self.middle[from].send(time, bytes));
+        let arrival = first.send(now, bytes).and_then(|(time, _)| self.middle[from].send(time, bytes));
         if segment.length > 0 && mix(self.count) % 1_000_000 < self.loss {
             return vec![];
         }
-        arrival.and_then(|time| last.send(time, bytes)).map(|time| (time, false)).into_iter().collect()
+        let Some((time, ce)) = arrival else { return vec![] };
+        let ce = ce && segment.has(Flags::ECT);
+        last.send(time, bytes).map(|(time, _)| (time, ce)).into_iter().collect()
     }
 }
 
@@ -97,15 +109,12 @@ fn goodput(network: &mut Network<Dumbbell>, from: Time, until: Time) -> Vec<f64>
 fn one_flow(settings: &Settings, path: Dumbbell, from: Time, until: Time) -> f64 {
     let flows = [(Time::ZERO, Connection::ENDLESS)];
     let mut network = Network::new(path, [settings.clone(), settings.clone()], &flows);
-    let rate = goodput(&mut network, from, until)[0];
-    println!("{:?} drops {}", network.flows[0].ends[0].counters(), network.path.middle[0].drops);
-    rate
+    goodput(&mut network, from, until)[0]
 }
 
 const MBPS: f64 = 1e6;
 
 fn assert_near(what: &str, found: f64, expected: f64, part: f64) {
-    println!("{what}: {found:.4}, expected {expected:.4}");
     assert!((found / expected - 1.0).abs() <= part, "{what}: {found}, expected {expected} within {part}");
 }
 
@@ -189,7 +198,65 @@ fn bbr_does_not_mind_random_loss() {
     let bbr = one_flow(&settings, lossy(), Time::secs(10), Time::secs(100));
     let settings = Settings { algorithm: Algorithm::NewReno, ..settings };
     let newreno = one_flow(&settings, lossy(), Time::secs(10), Time::secs(100));
-    println!("BBR {bbr:.0}, NewReno {newreno:.0}");
     assert!(bbr > 0.8 * 9.31 * MBPS, "{bbr}");
     assert!(newreno < 0.4 * 9.64 * MBPS, "{newreno}");
+}
+
+/// ns-3's `tcp-validation`: a flow from 5 s on, marks from a wait of 1 ms on. With a round trip of 10 ms it
+/// fills the link at once; with 80 ms the first marks end slow start early, and the window grows by a segment
+/// a round trip.
+#[test]
+fn dctcp_keeps_the_queue_at_the_threshold() {
+    let settings = Settings {
+        algorithm: Algorithm::Dctcp,
+        ecn: Ecn::Dctcp,
+        min_rto: Time::millis(200),
+        ..Settings::default()
+    };
+    let run = |round_trip: u64| {
+        let latency = Time::micros(round_trip * 500 - 200);
+        let mut path = Dumbbell::new(1, 50_000_000, latency, 1000);
+        path.middle.iter_mut().for_each(|link| link.marks_after = Time::millis(1));
+        Network::new(path, [settings.clone(), settings.clone()], &[(Time::secs(5), Connection::ENDLESS)])
+    };
+    let mut near = run(10);
+    for tenth in 56..150 {
+        let rate = goodput(&mut near, Time::millis(tenth * 100), Time::millis(tenth * 100 + 100))[0];
+        // All of the link but headers, to a segment or two in a tenth of a second.
+        assert_near("rate", rate / MBPS, 50.0 * 1448.0 / 1502.0, 0.005);
+        let alpha = near.flows[0].ends[0].marked_share().expect("DCTCP");
+        // Alizadeh et al. (2010), section 3.3: the root of 2 over the window, 46 segments, where a reduction
+        // ends at once. Here the window does not grow in the round trip of a reduction, which makes it less.
+        assert!(tenth < 60 || (0.05..0.21).contains(&alpha), "{alpha} at {tenth}");
+    }
+    let mut far = run(80);
+    assert!(goodput(&mut far, Time::secs(13), Time::secs(14))[0] < 20.0 * MBPS);
+    for second in 32..50 {
+        let rate = goodput(&mut far, Time::secs(second), Time::secs(second + 1))[0] / MBPS;
+        assert!((47.5..48.5).contains(&rate), "{rate} at {second} s");
+    }
+}
+
+/// Sixteen flows of 1,000 segments: ns-3 has a median of 17.8 s, and Jain's index of long flows is at least
+/// 0.93.
+#[test]
+fn sixteen_flows_share_the_link() {
+    let flow = |n: u64, bytes: u64| (Time::millis(10 * n), bytes);
+    let path = || Dumbbell::new(16, 10_000_000, Time::millis(20), 50);
+    let short: Vec<_> = (0..16u64).map(|n| flow(n, 1_448_000)).collect();
+    // ns-3 counts bytes in slow start.
+    let settings = Settings { abc: 2, ..classic() };
+    let mut network = Network::new(path(), [settings.clone(), settings], &short);
+    network.run(Time::secs(60));
+    let mut done: Vec<f64> =
+        network.flows.iter().map(|flow| flow.done.expect("it ends").as_secs_f64()).collect();
+    done.sort_by(f64::total_cmp);
+    assert_near("median completion", done[8], 17.813, 0.05);
+    let long: Vec<_> = (0..16u64).map(|n| flow(n, Connection::ENDLESS)).collect();
+    let mut network = Network::new(path(), [classic(), classic()], &long);
+    let rates = goodput(&mut network, Time::secs(10), Time::secs(60));
+    let (sum, squares): (f64, f64) = (rates.iter().sum(), rates.iter().map(|rate| rate * rate).sum());
+    assert_near("sum of rates", sum / MBPS, 9.6405, 0.01);
+    let jain = sum * sum / (16.0 * squares);
+    assert!(jain >= 0.93, "{jain}");
 }

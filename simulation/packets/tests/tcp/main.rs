@@ -8,4 +8,5 @@ mod receiving;
 mod recovering;
 mod script;
 mod sending;
+mod shape;
 mod streams;
