@@ -102,8 +102,9 @@ impl Connection {
                 model.on_arrival(span, now);
             }
             if has_rack {
-                let sent_stamp = settings.stamp(span.sent);
-                let is_older = has_stamps && (segment.echo.wrapping_sub(sent_stamp) as i32) < 0;
+                let is_older = has_stamps
+                    && span.is(AMBIGUOUS)
+                    && (segment.echo.wrapping_sub(settings.stamp(span.sent)) as i32) < 0;
                 rack.on_arrival(span, now, least, is_older);
             }
         };
@@ -206,6 +207,9 @@ impl Connection {
     /// BBR: whether the application has less to send than the window lets leave.
     pub(super) fn note_application(&mut self) {
         let sender = &mut self.sender;
+        if !sender.control.is_model_based() {
+            return;
+        }
         let (in_flight, is_out) = (sender.in_flight(), !sender.has_unsent() && sender.spans.waiting() == 0);
         if let Some(model) = sender.control.model() {
             model.note_application(&sender.window, in_flight, is_out);
@@ -215,6 +219,9 @@ impl Connection {
     /// BBR: tells the model of losses, then of the ACK.
     fn update_model(&mut self, step: &Step<'_>, arrival: &Arrival) {
         let sender = &mut self.sender;
+        if !sender.control.is_model_based() {
+            return;
+        }
         let signals = sender.signals(step.now, step.settings);
         let ack = ModelAck {
             in_flight: sender.in_flight(),

@@ -201,6 +201,9 @@ impl Connection {
     /// BBR: data leaves.
     fn note_sent(&mut self, step: &Step<'_>, length: u32) {
         let sender = &mut self.sender;
+        if !sender.control.is_model_based() {
+            return;
+        }
         let (in_flight, has_sack) = (sender.in_flight(), sender.has_sack);
         let signals = sender.signals(step.now, step.settings);
         if let Some(model) = sender.control.model() {
@@ -210,6 +213,9 @@ impl Connection {
 
     /// A segment of `bytes` bytes leaves: the next one waits as long as it takes at the rate of pacing.
     fn pace(&mut self, step: &Step<'_>, bytes: u32) {
+        if !step.settings.pacing && !self.sender.control.is_model_based() {
+            return;
+        }
         let signals = self.sender.signals(step.now, step.settings);
         let Some(rate) = self.sender.control.any().pacing_rate(&self.sender.window, &signals) else { return };
         let span = u128::from(bytes) * u128::from(Time::TICKS_PER_SECOND) / u128::from(rate.max(1));
