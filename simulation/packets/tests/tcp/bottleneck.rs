@@ -120,13 +120,50 @@ fn assert_near(what: &str, found: f64, expected: f64, part: f64) {
 
 #[test]
 fn one_flow_fills_the_link() {
-    for sack in [false, true] {
-        for abc in [0, 2] {
-            let settings = Settings { sack, abc, ..classic() };
+    for algorithm in [Algorithm::NewReno, Algorithm::Cubic] {
+        for (sack, abc) in [(false, 0), (false, 2), (true, 0), (true, 2)] {
+            let settings = Settings { algorithm, sack, abc, ..classic() };
             let path = Dumbbell::new(1, 10_000_000, Time::millis(20), 50);
             let rate = one_flow(&settings, path, Time::secs(10), Time::secs(60));
-            assert_near("SACK, ABC", rate / MBPS, 10.0 * 1448.0 / 1502.0, 0.001);
+            assert_near(
+                &format!("{algorithm:?}, SACK {sack}, L {abc}"),
+                rate / MBPS,
+                10.0 * 1448.0 / 1502.0,
+                0.001,
+            );
         }
+    }
+}
+
+/// Paced segments leave later than the window lets them, which costs a little after a loss.
+#[test]
+fn a_paced_flow_fills_the_link() {
+    for algorithm in [Algorithm::NewReno, Algorithm::Cubic] {
+        let settings = Settings { algorithm, pacing: true, ..Settings::default() };
+        let path = Dumbbell::new(1, 10_000_000, Time::millis(20), 50);
+        let rate = one_flow(&settings, path, Time::secs(10), Time::secs(60));
+        assert_near(&format!("{algorithm:?}, paced"), rate / MBPS, 10.0 * 1448.0 / 1502.0, 0.005);
+    }
+}
+
+/// RFC 9406: slow start ends before the queue, of twelve times the path, overflows by as much again.
+#[test]
+fn hystart_spares_the_queue() {
+    for algorithm in [Algorithm::NewReno, Algorithm::Cubic] {
+        let drops = [false, true].map(|hystart| {
+            let settings = Settings { algorithm, hystart, ..Settings::default() };
+            let path = Dumbbell::new(1, 10_000_000, Time::millis(20), 400);
+            let flows = [(Time::ZERO, Connection::ENDLESS)];
+            let mut network = Network::new(path, [settings.clone(), settings], &flows);
+            network.run(Time::secs(2));
+            println!(
+                "{:?} {}",
+                network.flows[0].ends[0].counters(),
+                network.flows[0].ends[0].congestion_window()
+            );
+            network.path.middle[0].drops
+        });
+        assert!(drops[0] > 400 && drops[1] < 100, "{algorithm:?}: {drops:?} without and with");
     }
 }
 

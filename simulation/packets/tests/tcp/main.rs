@@ -1,6 +1,7 @@
 //! TCP: scripts of single rules, streams over a bad network, and the formulas of a bottleneck.
 
 mod bottleneck;
+mod garbage;
 mod handshake;
 mod network;
 mod rack;
