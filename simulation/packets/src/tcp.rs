@@ -188,6 +188,12 @@ impl Connection {
         Some(self.next_timer()).filter(|&time| time < Time::MAX)
     }
 
+    /// Whether the state is one that a connection can have: for states that come from a file. One that is not
+    /// might panic later.
+    pub fn is_consistent(&self) -> bool {
+        self.sender.is_consistent() && self.receiver.is_consistent()
+    }
+
     /// The state.
     pub const fn state(&self) -> State {
         self.state

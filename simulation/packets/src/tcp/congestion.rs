@@ -143,6 +143,14 @@ impl Control {
         }
     }
 
+    /// Whether the invariants of its state hold.
+    pub(super) fn is_consistent(&self) -> bool {
+        match self {
+            Self::Bbr(model) => model.is_consistent(),
+            _ => true,
+        }
+    }
+
     /// The mean share of marked bytes, for DCTCP.
     pub(super) const fn marked_share(&self) -> Option<f64> {
         match self {

@@ -240,6 +240,21 @@ impl Receiver {
         self.ranges.len() + usize::from(self.duplicate.is_some())
     }
 
+    /// Whether the invariants hold.
+    pub(super) fn is_consistent(&self) -> bool {
+        let is_apart = |(at, range): (usize, &Block)| {
+            let others = self.ranges.iter().enumerate().filter(|&(other, _)| other != at);
+            let touches = |other: &Block| other.start <= range.end && range.start <= other.end;
+            range.start > self.next && range.start < range.end && !others.map(|(_, other)| other).any(touches)
+        };
+        self.ranges.iter().enumerate().all(is_apart)
+            && self.read <= self.next.max(1)
+            && self.acknowledged <= self.next
+            && self.next <= u64::MAX / 2
+            && self.edge <= u64::MAX / 2
+            && self.scale <= 14
+    }
+
     pub(super) fn arm_delayed_ack(&mut self, now: Time, settings: &Settings) {
         if self.ack_at == Time::MAX {
             self.ack_at = now.saturating_add(settings.ack_delay);

@@ -188,4 +188,16 @@ impl Sender {
             _ => cwnd - outstanding,
         }
     }
+
+    /// Whether the invariants hold.
+    pub(super) fn is_consistent(&self) -> bool {
+        let is_ordered = self.una <= self.next && self.next <= self.limit().max(1);
+        is_ordered
+            && (1..=super::Connection::ENDLESS).contains(&self.end)
+            && self.edge <= u64::MAX / 2
+            && self.window.cwnd > 0
+            && self.mss > 0
+            && self.spans.is_consistent(self.una, self.next)
+            && self.control.is_consistent()
+    }
 }

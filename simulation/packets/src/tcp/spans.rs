@@ -269,6 +269,22 @@ impl Spans {
         self.list.len()
     }
 
+    /// Whether the invariants hold for what was sent from `una` to `next`.
+    pub(super) fn is_consistent(&self, una: u64, next: u64) -> bool {
+        let mut at = una;
+        let mut sums = Self::default();
+        for span in &self.list {
+            if span.start != at || span.length == 0 || span.state >= 2 * NOTED {
+                return false;
+            }
+            let Some(end) = at.checked_add(span.length.into()) else { return false };
+            at = end;
+            sums.count(span.state, span.length, true);
+        }
+        let found = (self.sacked, self.lost, self.resent, self.waiting);
+        at == next && found == (sums.sacked, sums.lost, sums.resent, sums.waiting)
+    }
+
     /// The first span that waits for retransmission.
     pub(super) fn first_waiting(&self) -> Option<Span> {
         if self.waiting == 0 {

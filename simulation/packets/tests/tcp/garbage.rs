@@ -64,6 +64,7 @@ proptest! {
             connection.on_segment(&mut Step::new(&settings, now, &mut out), &segment, ce);
             connection.read(&mut Step::new(&settings, now, &mut out), 100);
             prop_assert!(connection.readable() <= 4000);
+            prop_assert!(connection.is_consistent(), "{:?}", connection);
             for sent in out.drain(..) {
                 prop_assert!(sent.sequence + u64::from(sent.length) <= 20_001 && sent.length <= 1460);
                 prop_assert!(sent.header_bytes() <= 60, "{:?}", sent);

@@ -145,6 +145,8 @@ impl<P: Path> Network<P> {
             self.flows[number].is_reading[end] = true;
             self.push(self.now + Time::millis(50), number, end, Event::Read);
         }
+        let connection = &self.flows[number].ends[end];
+        assert!(!self.number.is_multiple_of(64) || connection.is_consistent(), "{connection:?}");
         for segment in std::mem::take(&mut self.out) {
             for (time, ce) in self.path.send(self.now, number, end, &segment) {
                 self.push(time, number, 1 - end, Event::Arrival(segment.clone(), ce));

@@ -129,6 +129,9 @@ fn the_window_closes_and_opens() {
          200  < . 3001:3002 ack 1
          200  > . ack 3001 win 0
          300  read 500
+         # Half of a segment is not offered.
+         305  < . 3001:3002 ack 1
+         305  > . ack 3001 win 0
          310  read 400
          320  read 100
          320  > . ack 3001 win 1000
@@ -225,4 +228,26 @@ fn a_fin_out_of_order_waits() {
     );
     assert!(script.connection.is_received_whole());
     assert_eq!(script.connection.counters().delivered, 2000);
+}
+
+/// RFC 7323, sections 2.3 and 2.4: a scaled window is a multiple of the scale, and rounding takes back
+/// nothing that was announced.
+#[test]
+fn a_scaled_window_keeps_its_edge() {
+    let settings =
+        Settings { receive_buffer: 1 << 20, window_scaling: true, reads_at_once: false, ..plain() };
+    let mut script = Script::listen(settings);
+    script.run(
+        "0    < S 0:1 win 60000 mss 1000 scale 7
+         0    > S. 0:1 ack 1 win 65535 mss 1000 scale 5
+         100  < . 1:1 ack 1
+         100  < . 1:1001 ack 1
+         110  < . 1001:1101 ack 1
+         # The edge was at 1 + 65,535; now it is as far from the first byte as the buffer is long, rounded down.
+         110  > . ack 1101 win 1047456
+         120  < . 1101:1111 ack 1
+         130  < . 1111:1112 ack 1
+         # 1,047,445 bytes are left of it: rounded up.
+         130  > . ack 1112 win 1047456",
+    );
 }

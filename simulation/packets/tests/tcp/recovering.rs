@@ -273,3 +273,27 @@ fn proportional_rate_reduction_spreads_the_reduction() {
     script.run(&segments("303", 14..17));
     script.run("303 cwnd 5000");
 }
+
+/// RFC 9937, section 6.2: below the threshold what was delivered may leave again, and a segment more where an
+/// ACK is safe, up to the threshold.
+#[test]
+fn rate_reduction_rebuilds_a_flight_that_many_losses_have_emptied() {
+    let mut script = ten(Settings { prr: true, ..sack() });
+    // All but the last three are lost. The first ACK that shows it lets one segment leave.
+    script.run(
+        "208 < . ack 1 sack 7001:8001
+         208 > . 10001:11001 ack 1
+         209 < . ack 1 sack 7001:9001
+         209 > . 11001:12001 ack 1
+         210 < . ack 1 sack 7001:10001
+         210 > . 1:1001 ack 1
+         # All seven are lost: two new segments and a retransmission are under way.
+         210 flight 3000
+         210 cwnd 3000
+         # Delivered: 1000 more, and safe: two segments leave.
+         310 < . ack 1001 sack 7001:10001
+         310 > . 1001:2001 ack 1
+         310 > . 2001:3001 ack 1
+         310 flight 4000",
+    );
+}

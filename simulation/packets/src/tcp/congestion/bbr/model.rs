@@ -196,6 +196,11 @@ impl Bbr {
         self.bdp(self.bandwidth, 100).min(window.cwnd)
     }
 
+    /// Whether what is divided by is not zero, and the sampler's log is one.
+    pub(in crate::tcp) fn is_consistent(&self) -> bool {
+        self.mss > 0 && self.probe_step > 0 && self.probe_rounds <= 30 && self.sampler.is_consistent()
+    }
+
     /// `InflightWithHeadroom`: 15 % are left to others.
     pub(super) fn inflight_with_headroom(&self) -> u64 {
         if self.long_inflight == INFINITE {

@@ -146,4 +146,11 @@ impl Sampler {
             self.log.pop_front();
         }
     }
+
+    /// Snapshots are in order and not ahead of the sums.
+    pub(super) fn is_consistent(&self) -> bool {
+        let is_past =
+            |snapshot: &Snapshot| snapshot.delivered <= self.delivered && snapshot.lost <= self.lost;
+        self.log.iter().is_sorted_by_key(|snapshot| snapshot.sent) && self.log.iter().all(is_past)
+    }
 }
