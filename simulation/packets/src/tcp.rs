@@ -17,8 +17,9 @@
 //! // At the other host, when the packet arrives; `false`: the packet has no congestion mark (CE).
 //! let arrived = std::mem::take(&mut out);
 //! server.on_segment(&mut Step::new(&settings, Time::millis(10), &mut out), &arrived[0], false);
-//! // After every call, the host looks at the deadline and sends itself an event for it, unless one is on its way
-//! // that comes no later. An event that comes early or late changes nothing: `on_timer` looks at the time.
+//! // After every call, the host looks at the deadline and sends itself an event for it, unless one is on
+//! // its way that comes no later. An event that comes early or late changes nothing: `on_timer` looks at
+//! // the time.
 //! assert!(client.deadline().is_some());
 //! ```
 //!

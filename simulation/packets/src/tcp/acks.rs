@@ -239,7 +239,7 @@ impl Connection {
     /// RFC 3168, section 6.1.2: one reduction a round trip, and none while a loss has reduced the window.
     fn on_echo(&mut self, step: &Step<'_>, flight: u64) {
         self.counters.echoes_received += 1;
-        if self.sender.phase == Phase::Open {
+        if self.sender.phase == Phase::Open && !self.sender.control.is_model_based() {
             self.counters.ecn_reductions += 1;
             self.reduce(step, Cause::Echo, flight);
             self.sender.owes_cwr = true;

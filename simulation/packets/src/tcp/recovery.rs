@@ -154,7 +154,7 @@ impl Connection {
     pub(super) fn detect_by_time(&mut self, now: Time, settings: &Settings) -> u64 {
         let Sender { spans, rack, rtt, phase, mss, reorder_at, .. } = &mut self.sender;
         *reorder_at = Time::MAX;
-        if spans.sacked() == 0 && spans.resent() == 0 && *phase == Phase::Open {
+        if spans.sacked() == 0 && spans.resent() == 0 && matches!(phase, Phase::Open | Phase::Reduced) {
             // All that is outstanding was sent after what has arrived.
             return 0;
         }

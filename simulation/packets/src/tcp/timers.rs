@@ -73,7 +73,7 @@ impl Connection {
         sender.probe_at = Time::MAX;
         let is_wanted = sender.has_rack(step.settings)
             && !sender.spans.is_empty()
-            && sender.phase == Phase::Open
+            && matches!(sender.phase, Phase::Open | Phase::Reduced)
             && sender.spans.sacked() == 0
             && sender.rack.probe_end == 0
             && sender.una > 0;

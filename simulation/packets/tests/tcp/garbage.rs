@@ -42,7 +42,12 @@ proptest! {
         is_open in any::<bool>(),
     ) {
         let settings = Settings {
-            algorithm, sack, ecn: Ecn::Classic, receive_buffer: 4000, reads_at_once: false, ..Settings::default()
+            algorithm,
+            sack,
+            ecn: Ecn::Classic,
+            receive_buffer: 4000,
+            reads_at_once: false,
+            ..Settings::default()
         };
         let (mut now, mut out) = (Time::ZERO, vec![]);
         let mut connection = Connection::connect(&mut Step::new(&settings, now, &mut out), 1);

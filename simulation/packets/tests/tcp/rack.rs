@@ -137,13 +137,16 @@ fn a_probe_is_new_data_if_there_is_some() {
 /// left.
 #[test]
 fn a_timeout_spares_what_has_just_left() {
-    let mut script = Script::established(Settings { rack: true, sack: true, initial_window: 2, ..plain() });
+    let mut script = Script::established(Settings { rack: true, sack: true, initial_window: 4, ..plain() });
     script.run(
         "100 write 2000
          100 > . 1:1001 ack 1
          100 > P. 1001:2001 ack 1
          300 > P. 1001:2001 ack 1
+         560 write 1000
+         560 > P. 2001:3001 ack 1
+         # Two of three are lost, one is sent again.
          600 > . 1:1001 ack 1
-         600 flight 1000",
+         600 flight 2000",
     );
 }

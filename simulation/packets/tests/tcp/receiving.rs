@@ -243,7 +243,7 @@ fn a_scaled_window_keeps_its_edge() {
          100  < . 1:1 ack 1
          100  < . 1:1001 ack 1
          110  < . 1001:1101 ack 1
-         # The edge was at 1 + 65,535; now it is as far from the first byte as the buffer is long, rounded down.
+         # The edge is as far from the first byte as the buffer is long, rounded down.
          110  > . ack 1101 win 1047456
          120  < . 1101:1111 ack 1
          130  < . 1111:1112 ack 1
