@@ -160,4 +160,17 @@ mod test {
         other.0.on_duplicate(500);
         assert_eq!(other.0.detect(&mut other.1, MS(50), true, MS(40), MS(40)), (0, MS(60)), "twice as wide");
     }
+
+    #[test]
+    fn an_ack_of_the_first_transmission_says_nothing_of_the_second() {
+        let again = Span { start: 0, sent: MS(50), length: 100, state: AMBIGUOUS };
+        // Sooner than any round trip, or with an echo of an older timestamp.
+        for (arrives, is_echo_older, is_taken) in [(89, false, false), (95, true, false), (95, false, true)] {
+            let mut rack = Rack::default();
+            rack.on_arrival(&Span { start: 100, sent: MS(1), length: 100, state: 0 }, MS(41), MS(40), false);
+            rack.on_arrival(&again, MS(arrives), MS(40), is_echo_older);
+            assert_eq!(rack.sent == MS(50), is_taken, "{arrives} ms, older echo: {is_echo_older}");
+            assert!(!rack.is_reordered, "what was sent again is no reordering");
+        }
+    }
 }

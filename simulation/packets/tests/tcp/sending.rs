@@ -135,6 +135,20 @@ fn an_echo_reduces_the_window_once_a_round_trip() {
     assert!((script.connection.marked_share().expect("DCTCP") - expected).abs() < 1e-12);
 }
 
+/// RFC 3168, section 6.1.5: what is sent again may not be marked, so that its loss is noticed.
+#[test]
+fn retransmissions_are_not_marked() {
+    let mut script = Script::established(Settings { ecn: Ecn::Classic, ..plain() });
+    script.run(
+        "100 write 2000
+         100 > .T 1:1001 ack 1
+         100 > P.T 1001:2001 ack 1
+         400 > . 1:1001 ack 1
+         500 < . ack 1001
+         500 > P. 1001:2001 ack 1",
+    );
+}
+
 /// RFC 9293, section 3.7.4: a small segment waits for ACKs, unless nothing is outstanding.
 #[test]
 fn small_segments_wait() {
