@@ -1,0 +1,75 @@
+//! Through which port a packet leaves: computed where the topology is regular, from a table elsewhere.
+//!
+//! Invariants: routes are shortest; where there are several, the choice depends on nothing but a hash of the
+//! packet or its flow, so that it is the same in whatever partition.
+
+mod table;
+
+use crate::topology::{Dumbbell, FatTree, LeafSpine, Line, Star, Torus};
+
+pub(crate) use table::Table;
+
+/// How packets are spread over ways of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ecmp {
+    /// All packets of a flow in one direction take one way.
+    #[default]
+    Flow,
+    /// Each packet takes a way of its own.
+    Packet,
+}
+
+/// The routes of a network.
+#[derive(Clone, Debug)]
+pub(crate) enum Routing {
+    /// None yet: the network is being built.
+    None,
+    FatTree(FatTree),
+    LeafSpine(LeafSpine),
+    Dumbbell(Dumbbell),
+    Star(Star),
+    Line(Line),
+    Torus(Torus),
+    Table(Table),
+}
+
+impl Routing {
+    /// The port of `node` towards `to`, another node and a host.
+    #[inline(always)]
+    pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
+        match self {
+            Self::FatTree(tree) => tree.port(node, to, hash),
+            Self::Table(table) => table.port(node, to, hash),
+            Self::LeafSpine(fabric) => fabric.port(node, to, hash),
+            Self::Dumbbell(dumbbell) => dumbbell.port(node, to),
+            Self::Star(star) => star.port(node, to),
+            Self::Line(line) => line.port(node, to),
+            Self::Torus(torus) => torus.port(node, to, hash),
+            Self::None => unreachable!("a network has routes once it is built"),
+        }
+    }
+
+    /// Whether there is a route; regular topologies are connected.
+    pub fn reaches(&self, from: u32, to: u32) -> bool {
+        match self {
+            Self::Table(table) => table.reaches(from, to),
+            _ => true,
+        }
+    }
+}
+
+/// A well-mixed word (the finalizer of MurmurHash3; Appleby, 2011).
+#[inline(always)]
+pub(crate) const fn mix(mut word: u64) -> u64 {
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    word ^ (word >> 33)
+}
+
+/// One of `count` alternatives, by 32 bits of a hash. The product stays in 64 bits, and a division is saved.
+#[inline(always)]
+pub(crate) const fn pick(bits: u32, count: u32) -> u32 {
+    ((bits as u64 * count as u64) >> 32) as u32
+}

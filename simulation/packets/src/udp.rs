@@ -1,0 +1,148 @@
+//! Sources of UDP packets: evenly spaced, at random, or in bursts.
+//!
+//! Invariant: the moments of an evenly spaced flow are multiples of its interval, each rounded down to a
+//! picosecond by itself, so that nothing adds up.
+
+use paceline_kernel::Draw;
+
+use crate::clock::PS_PER_SECOND;
+use crate::host::Sending;
+
+/// How long a burst, or a pause between bursts, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Span {
+    /// Always so many picoseconds.
+    Fixed(u64),
+    /// Exponentially distributed, with this mean in picoseconds.
+    Exponential(u64),
+}
+
+/// When packets are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Drive {
+    /// One after each interval, the first at the start.
+    Constant,
+    /// After exponentially distributed times with the interval as their mean.
+    Poisson,
+    /// As under `Constant` while `on` lasts, then nothing while `off` lasts, and again.
+    OnOff {
+        /// How long a burst lasts.
+        on: Span,
+        /// How long the source is silent after it.
+        off: Span,
+    },
+}
+
+/// A source of UDP packets, all of one length. The interval between packets is what one takes at the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Udp {
+    /// Bits on the wire, a second.
+    pub rate: u64,
+    /// The length of a packet on the wire.
+    pub wire_bytes: u32,
+    /// When packets are sent.
+    pub drive: Drive,
+    /// How many packets are sent in all; without a number, up to the end of the run.
+    pub packets: Option<u32>,
+}
+
+impl Udp {
+    /// The `part` / `parts`-th of the interval, in picoseconds: host h of n starting at interval x h / n
+    /// keeps hosts from sending at the same moments.
+    pub fn stagger_ps(&self, part: u32, parts: u32) -> u64 {
+        let scaled = u128::from(self.wire_bytes) * 8 * u128::from(PS_PER_SECOND) * u128::from(part);
+        (scaled / (u128::from(self.rate) * u128::from(parts.max(1)))) as u64
+    }
+}
+
+/// A source as hosts compute with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub bytes: u32,
+    /// Packets to be sent in all.
+    packets: u32,
+    drive: Drive,
+    start_ps: u64,
+    /// The interval is so many picoseconds and `rest` / `rate` of one.
+    whole_ps: u64,
+    rest: u64,
+    rate: u64,
+}
+
+impl Source {
+    pub fn new(udp: &Udp, start_ps: u64) -> Self {
+        let scaled = u64::from(udp.wire_bytes) * 8 * PS_PER_SECOND;
+        Self {
+            bytes: udp.wire_bytes,
+            packets: udp.packets.unwrap_or(u32::MAX),
+            drive: udp.drive,
+            start_ps,
+            whole_ps: scaled / udp.rate,
+            rest: scaled % udp.rate,
+            rate: udp.rate,
+        }
+    }
+
+    /// When the first packet is sent.
+    pub fn first(&self, sending: &mut Sending, draw: Draw<'_>) -> Option<u64> {
+        if self.packets == 0 {
+            return None;
+        }
+        match self.drive {
+            Drive::Constant => Some(self.start_ps),
+            Drive::Poisson => Some(self.start_ps.saturating_add(self.gap(draw))),
+            Drive::OnOff { on, .. } => {
+                sending.burst_end_ps = self.start_ps.saturating_add(length(on, draw));
+                Some(self.start_ps)
+            }
+        }
+    }
+
+    /// When packet `number`, not the first, is sent, if there is one; the one before it is sent at `now_ps`.
+    #[inline(always)]
+    pub fn next(&self, number: u32, now_ps: u64, sending: &mut Sending, draw: Draw<'_>) -> Option<u64> {
+        if number >= self.packets {
+            assert!(self.packets < u32::MAX, "a UDP flow sends less than 2^32 packets");
+            return None;
+        }
+        match self.drive {
+            Drive::Constant => {
+                let fraction = match self.rest {
+                    0 => 0,
+                    rest => (u128::from(number) * u128::from(rest) / u128::from(self.rate)) as u64,
+                };
+                Some(self.start_ps + u64::from(number) * self.whole_ps + fraction)
+            }
+            Drive::Poisson => Some(now_ps.saturating_add(self.gap(draw))),
+            Drive::OnOff { on, off } => Some(self.next_in_bursts(on, off, now_ps, sending, draw)),
+        }
+    }
+
+    fn next_in_bursts(&self, on: Span, off: Span, now_ps: u64, sending: &mut Sending, draw: Draw<'_>) -> u64 {
+        sending.rest += self.rest;
+        let carry = u64::from(sending.rest >= self.rate);
+        sending.rest -= carry * self.rate;
+        let next_ps = now_ps + self.whole_ps + carry;
+        if next_ps < sending.burst_end_ps {
+            return next_ps;
+        }
+        // A burst sends its first packet however short it is; the next begins no earlier than that packet's
+        // interval has passed, so that time goes on even where both spans are zero.
+        let begin_ps = next_ps.max(sending.burst_end_ps.saturating_add(length(off, draw)));
+        sending.rest = 0;
+        sending.burst_end_ps = begin_ps.saturating_add(length(on, draw));
+        begin_ps
+    }
+
+    fn gap(&self, draw: Draw<'_>) -> u64 {
+        // Whole picoseconds: what is cut off is below a millionth of the interval of any link.
+        draw.exponential(self.whole_ps as f64 + self.rest as f64 / self.rate as f64) as u64
+    }
+}
+
+fn length(span: Span, draw: Draw<'_>) -> u64 {
+    match span {
+        Span::Fixed(ps) => ps,
+        Span::Exponential(mean) => draw.exponential(mean as f64) as u64,
+    }
+}
