@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::queue::QueueError;
+
 /// A network or a flow that cannot be simulated.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -42,11 +44,9 @@ pub enum PacketError {
          packet of {bytes} bytes; allowed: together at least a tick of the clock, {tick_ps} ps"
     )]
     NoDelay { from: String, to: String, latency_ps: u64, packet_ps: u64, bytes: u32, tick_ps: u64 },
-    /// A queue in which nothing fits.
-    #[error(
-        "the link from {from:?} to {to:?} has a queue of {limit}; allowed: room for one packet of {bytes} bytes"
-    )]
-    QueueLimit { from: String, to: String, limit: String, bytes: u32 },
+    /// A queue that cannot be.
+    #[error("the link from {from:?} to {to:?} has {error}")]
+    Queue { from: String, to: String, error: QueueError },
     /// A flow that cannot get where it is to go.
     #[error("there is no route from {from:?} to {to:?}; allowed: flows between nodes that links join")]
     NoRoute { from: String, to: String },

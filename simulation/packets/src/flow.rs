@@ -3,19 +3,57 @@
 //! Invariant: the ends of a flow are two hosts, and there is a route from one to the other.
 
 use crate::PacketError;
+use std::sync::Arc;
+
 use crate::link::{MOST_BYTES, MOST_RATE};
 use crate::network::{Network, NodeKind};
+use crate::tcp::{Connection, Settings};
 use crate::udp::{Source, Udp};
 
+/// A TCP header without options, in bytes.
+const LEAST_HEADER: u32 = 20;
+/// The most bytes of headers below TCP.
+const MOST_BELOW: u32 = 1_000;
+
 /// How a flow sends.
-#[derive(Clone, Debug, PartialEq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// Packets without an answer.
     Udp(Udp),
+    /// A stream of bytes over a connection of its own.
+    Tcp(Tcp),
+}
+
+/// A TCP connection on which one end sends. Flows that are alike share their settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// The settings of the end that sends.
+    pub sender: Arc<Settings>,
+    /// The settings of the end that receives.
+    pub receiver: Arc<Settings>,
+    /// How many bytes are sent, and then the connection is closed; without a number, up to the end of the
+    /// run.
+    pub bytes: Option<u64>,
+    /// The headers below TCP on the wire, in bytes: 22 for IPv4 and PPP.
+    pub below_bytes: u32,
+}
+
+impl Tcp {
+    /// A connection with these settings at both ends, for ever, over IPv4 and PPP.
+    pub fn new(settings: Settings) -> Self {
+        let settings = Arc::new(settings);
+        Self { sender: settings.clone(), receiver: settings, bytes: None, below_bytes: 22 }
+    }
+
+    /// The same with so many bytes to send.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
 }
 
 /// A flow from one host to another.
-#[derive(Clone, Debug, PartialEq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// The node that sends.
     pub from: u32,
@@ -31,6 +69,11 @@ impl Flow {
     /// A flow of UDP packets that begins at time zero.
     pub fn udp(from: u32, to: u32, udp: Udp) -> Self {
         Self { from, to, start_ps: 0, transport: Transport::Udp(udp) }
+    }
+
+    /// A TCP flow that begins at time zero.
+    pub fn tcp(from: u32, to: u32, tcp: Tcp) -> Self {
+        Self { from, to, start_ps: 0, transport: Transport::Tcp(tcp) }
     }
 
     /// The same, beginning at `start_ps` picoseconds.
@@ -76,9 +119,9 @@ pub fn pairs(network: &Network, from: &str, to: &str) -> Result<Vec<(u32, u32)>,
 pub(crate) struct Ends {
     pub from: u32,
     pub to: u32,
-    /// Its place among the flows that `from` sends.
+    /// Its place in the list of `from`: of UDP flows that it sends, or of its connections.
     pub from_slot: u32,
-    /// Its place among the flows that `to` receives.
+    /// Its place in the list of `to`: of UDP flows that it receives, or of its connections.
     pub to_slot: u32,
 }
 
@@ -87,9 +130,14 @@ pub(crate) struct Ends {
 pub(crate) struct Flows {
     pub list: Vec<Flow>,
     pub ends: Vec<Ends>,
-    pub sources: Vec<Source>,
-    outgoing: ByNode,
-    incoming: ByNode,
+    /// By flow; empty for TCP.
+    pub sources: Vec<Option<Source>>,
+    /// By node: the UDP flows that it sends.
+    sending: ByNode,
+    /// By node: the UDP flows that it receives.
+    arriving: ByNode,
+    /// By node: the flows of its connections.
+    connections: ByNode,
 }
 
 /// Flows by node, those of each in their order.
@@ -101,19 +149,19 @@ struct ByNode {
 }
 
 impl ByNode {
-    /// `place` gives a flow's node, and which of the flows of that node it is.
-    fn new(nodes: u32, ends: &[Ends], place: impl Fn(&Ends) -> (u32, u32)) -> Self {
+    /// Of (node, flow).
+    fn new(nodes: u32, entries: &[(u32, u32)]) -> Self {
         let mut first = vec![0; nodes as usize + 1];
-        for ends in ends {
-            first[place(ends).0 as usize + 1] += 1;
+        for (node, _) in entries {
+            first[*node as usize + 1] += 1;
         }
         for node in 0..nodes as usize {
             first[node + 1] += first[node];
         }
-        let mut flows = vec![0; ends.len()];
-        for (flow, ends) in ends.iter().enumerate() {
-            let (node, slot) = place(ends);
-            flows[(first[node as usize] + slot) as usize] = flow as u32;
+        let (mut free, mut flows) = (first.clone(), vec![0; entries.len()]);
+        for &(node, flow) in entries {
+            flows[free[node as usize] as usize] = flow;
+            free[node as usize] += 1;
         }
         Self { first, flows }
     }
@@ -123,36 +171,75 @@ impl ByNode {
     }
 }
 
+/// Lists that are filled flow by flow: how many entries each node has so far, and all entries.
+struct Filling {
+    counts: Vec<u32>,
+    entries: Vec<(u32, u32)>,
+}
+
+impl Filling {
+    fn new(nodes: u32) -> Self {
+        Self { counts: vec![0; nodes as usize], entries: Vec::new() }
+    }
+
+    /// Adds a flow, and gives its place in the list of its node.
+    fn add(&mut self, node: u32, flow: usize) -> u32 {
+        self.entries.push((node, flow as u32));
+        self.counts[node as usize] += 1;
+        self.counts[node as usize] - 1
+    }
+
+    fn done(self) -> ByNode {
+        ByNode::new(self.counts.len() as u32, &self.entries)
+    }
+}
+
 impl Flows {
     pub fn new(network: &Network, list: Vec<Flow>) -> Result<Self, PacketError> {
         if list.len() > u32::MAX as usize {
             return Err(PacketError::TooMany { what: "flows", count: list.len(), most: u32::MAX as usize });
         }
-        let nodes = network.nodes() as usize;
-        let (mut sent, mut received) = (vec![0u32; nodes], vec![0u32; nodes]);
+        let [mut sending, mut arriving, mut connections] = [(); 3].map(|()| Filling::new(network.nodes()));
         let (mut ends, mut sources) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
         for (number, flow) in list.iter().enumerate() {
             check(network, number, flow)?;
-            let (from_slot, to_slot) = (sent[flow.from as usize], received[flow.to as usize]);
-            ends.push(Ends { from: flow.from, to: flow.to, from_slot, to_slot });
-            sent[flow.from as usize] += 1;
-            received[flow.to as usize] += 1;
-            let Transport::Udp(udp) = &flow.transport;
-            sources.push(Source::new(udp, flow.start_ps));
+            let &Flow { from, to, start_ps, ref transport } = flow;
+            let (from_slot, to_slot, source) = match transport {
+                Transport::Udp(udp) => {
+                    let source = Some(Source::new(udp, start_ps));
+                    (sending.add(from, number), arriving.add(to, number), source)
+                }
+                Transport::Tcp(_) => (connections.add(from, number), connections.add(to, number), None),
+            };
+            ends.push(Ends { from, to, from_slot, to_slot });
+            sources.push(source);
         }
-        let outgoing = ByNode::new(network.nodes(), &ends, |ends| (ends.from, ends.from_slot));
-        let incoming = ByNode::new(network.nodes(), &ends, |ends| (ends.to, ends.to_slot));
-        Ok(Self { list, ends, sources, outgoing, incoming })
+        let (sending, arriving, connections) = (sending.done(), arriving.done(), connections.done());
+        Ok(Self { list, ends, sources, sending, arriving, connections })
     }
 
-    /// The flows that `node` sends.
-    pub fn outgoing(&self, node: u32) -> &[u32] {
-        self.outgoing.of(node)
+    /// The UDP flows that `node` sends.
+    pub fn sending(&self, node: u32) -> &[u32] {
+        self.sending.of(node)
     }
 
-    /// The flows that `node` receives.
-    pub fn incoming(&self, node: u32) -> &[u32] {
-        self.incoming.of(node)
+    /// The UDP flows that `node` receives.
+    pub fn arriving(&self, node: u32) -> &[u32] {
+        self.arriving.of(node)
+    }
+
+    /// The TCP flows that `node` sends or receives.
+    pub fn connections(&self, node: u32) -> &[u32] {
+        self.connections.of(node)
+    }
+
+    /// The TCP settings of a flow.
+    #[inline(always)]
+    pub fn tcp(&self, flow: u32) -> &Tcp {
+        match &self.list[flow as usize].transport {
+            Transport::Tcp(tcp) => tcp,
+            Transport::Udp(_) => unreachable!("only TCP flows have connections"),
+        }
     }
 
     /// The length of the least packet of any flow.
@@ -161,6 +248,7 @@ impl Flows {
             .iter()
             .map(|flow| match &flow.transport {
                 Transport::Udp(udp) => udp.wire_bytes,
+                Transport::Tcp(tcp) => tcp.below_bytes + LEAST_HEADER,
             })
             .min()
             .unwrap_or(1)
@@ -189,12 +277,21 @@ fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), PacketErro
     let refuse = |key, value: u64, allowed| {
         Err(PacketError::FlowNumber { flow: number, key, value: value.to_string(), allowed })
     };
-    let Transport::Udp(udp) = &flow.transport;
-    if udp.rate == 0 || udp.rate > MOST_RATE {
-        return refuse("rate", udp.rate, "from 1 to 10^15 bit/s");
-    }
-    if udp.wire_bytes == 0 || udp.wire_bytes > MOST_BYTES {
-        return refuse("wire_bytes", u64::from(udp.wire_bytes), "from 1 to 1,000,000");
+    match &flow.transport {
+        Transport::Udp(udp) if udp.rate == 0 || udp.rate > MOST_RATE => {
+            return refuse("rate", udp.rate, "from 1 to 10^15 bit/s");
+        }
+        Transport::Udp(udp) if udp.wire_bytes == 0 || udp.wire_bytes > MOST_BYTES => {
+            return refuse("wire_bytes", u64::from(udp.wire_bytes), "from 1 to 1,000,000");
+        }
+        Transport::Tcp(tcp) if tcp.below_bytes > MOST_BELOW => {
+            return refuse("below_bytes", u64::from(tcp.below_bytes), "from 0 to 1,000");
+        }
+        Transport::Tcp(tcp) if tcp.bytes == Some(0) => return refuse("bytes", 0, "at least 1"),
+        Transport::Tcp(tcp) if tcp.bytes.is_some_and(|bytes| bytes > Connection::ENDLESS) => {
+            return refuse("bytes", tcp.bytes.unwrap_or(0), "at most 2^62");
+        }
+        _ => {}
     }
     if flow.start_ps > crate::link::MOST_LATENCY_PS {
         return refuse("start", flow.start_ps, "at most 10^18 ps, 11 days");

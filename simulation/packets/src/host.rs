@@ -1,8 +1,12 @@
 //! The state of a host: what its flows have sent and received.
 
+use std::sync::Arc;
+
+use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::UdpPacket;
+use crate::packet::{TcpBody, UdpPacket};
+use crate::tcp::Connection;
 
 /// What a host has sent of a UDP flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,22 +55,62 @@ impl Arrivals {
     }
 }
 
+/// One end of a TCP flow's connection.
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The connection.
+    pub connection: Connection,
+    /// Packets sent.
+    pub sent: u32,
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// The sum of their delays, in picoseconds.
+    pub delay_sum_ps: u128,
+    /// When, at the receiver, all bytes had been delivered in order, in picoseconds.
+    pub done_ps: Option<u64>,
+    /// The event that is to wake the connection: when, and its number.
+    pub(crate) wake: Option<Time>,
+    pub(crate) generation: u32,
+}
+
+impl Endpoint {
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self { connection, sent: 0, arrived: 0, delay_sum_ps: 0, done_ps: None, wake: None, generation: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn take(&mut self, body: &TcpBody, now_ps: u64) {
+        self.arrived += 1;
+        self.delay_sum_ps += u128::from(now_ps - body.sent_ps);
+    }
+}
+
 /// What a host remembers of its flows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct HostState {
-    /// By flow that it sends, in the order of flows.
+    /// By UDP flow that it sends, in the order of flows.
     pub sending: Vec<Sending>,
-    /// By flow that it receives, in the order of flows.
+    /// By UDP flow that it receives, in the order of flows.
     pub arrivals: Vec<Arrivals>,
+    /// By TCP flow that it sends or receives, in the order of flows, once there is a connection. What is
+    /// shared is copied before it is changed, so that a copy of a host copies the connection at work alone.
+    pub connections: Vec<Option<Arc<Endpoint>>>,
 }
 
 impl HostState {
-    pub(crate) fn new(sends: usize, receives: usize) -> Self {
-        Self { sending: vec![Sending::default(); sends], arrivals: vec![Arrivals::default(); receives] }
+    pub(crate) fn new(sending: usize, arriving: usize, connections: usize) -> Self {
+        Self {
+            sending: vec![Sending::default(); sending],
+            arrivals: vec![Arrivals::default(); arriving],
+            connections: vec![None; connections],
+        }
     }
 
-    /// The heap memory of it, in bytes.
+    /// The heap memory of a copy, in bytes: of its connections, one is written again.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.sending.len() * size_of::<Sending>() + self.arrivals.len() * size_of::<Arrivals>()
+        self.sending.len() * size_of::<Sending>()
+            + self.arrivals.len() * size_of::<Arrivals>()
+            + self.connections.len() * size_of::<Option<Arc<Endpoint>>>()
+            + if self.connections.is_empty() { 0 } else { size_of::<Endpoint>() }
     }
 }

@@ -49,13 +49,13 @@ pub mod topology;
 mod udp;
 
 pub use error::PacketError;
-pub use flow::{Flow, Transport, pairs};
-pub use host::{Arrivals, HostState, Sending};
-pub use link::{LinkSpec, QueueSpec};
+pub use flow::{Flow, Tcp, Transport, pairs};
+pub use host::{Arrivals, Endpoint, HostState, Sending};
+pub use link::LinkSpec;
 pub use model::{NodeState, Packets};
 pub use network::{Network, NetworkBuilder, NodeKind};
-pub use packet::{Ecn, NetEvent, UdpPacket};
+pub use packet::{NetEvent, TcpBody, TcpPacket, UdpPacket};
 pub use port::Port;
-pub use results::{FlowResult, LinkResult, NetOutput, NetResults};
+pub use results::{FlowResult, LinkResult, NetOutput, NetResults, TcpResult};
 pub use routing::Ecmp;
 pub use udp::{Drive, Span, Udp};

@@ -2,7 +2,11 @@
 //!
 //! Invariant: a [`Wire`] has a rate above zero; serialisation times are exact, see [`Wire::transmission`].
 
-use crate::clock::PS_PER_SECOND;
+use paceline_kernel::Time;
+
+use crate::clock::{PS_PER_SECOND, PS_PER_TICK};
+use crate::loss::{Jitter, JitterDelay, LossModel, Outages};
+use crate::queue::{Limit, QueueSettings};
 
 /// The longest packet, in bytes on the wire: eight times as many bits in picoseconds at 1 bit/s fit 64 bits.
 pub(crate) const MOST_BYTES: u32 = 1_000_000;
@@ -11,26 +15,6 @@ pub(crate) const MOST_RATE: u64 = 1_000_000_000_000_000;
 /// The longest latency of a link, in picoseconds.
 pub(crate) const MOST_LATENCY_PS: u64 = 1_000_000_000_000_000_000;
 
-/// What waits at a port, and what happens to a packet that finds no room.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum QueueSpec {
-    /// First in, first out; a packet that finds the limit reached is dropped. The packet that is being sent
-    /// does not count as waiting.
-    DropTail {
-        /// The most packets that wait.
-        packets: Option<u32>,
-        /// The most bytes of packets that wait.
-        bytes: Option<u64>,
-    },
-}
-
-impl Default for QueueSpec {
-    /// First in, first out, without a limit.
-    fn default() -> Self {
-        Self::DropTail { packets: None, bytes: None }
-    }
-}
-
 /// A link between two nodes; both directions are alike and do not disturb each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkSpec {
@@ -38,8 +22,14 @@ pub struct LinkSpec {
     pub rate: u64,
     /// How long a bit travels, in picoseconds.
     pub latency_ps: u64,
-    /// The queue at either end.
-    pub queue: QueueSpec,
+    /// The queue at either end. Its times are those of the kernel.
+    pub queue: QueueSettings,
+    /// How packets are lost on the way.
+    pub loss: Option<LossModel>,
+    /// What is added to the latency of each packet. Its times are those of the kernel.
+    pub jitter: Option<Jitter>,
+    /// When it is down: a packet that would be under way then is lost.
+    pub outages: Outages,
     /// What routes that use it add up: a packet takes a way of the least sum.
     pub metric: u32,
     /// Among ways of equal sums, the share of packets or flows that take this one.
@@ -49,18 +39,32 @@ pub struct LinkSpec {
 impl LinkSpec {
     /// A link of `rate` bits a second and `latency_ps` picoseconds, with endless queues, metric and weight 1.
     pub fn new(rate: u64, latency_ps: u64) -> Self {
-        Self { rate, latency_ps, queue: QueueSpec::default(), metric: 1, weight: 1 }
+        Self {
+            rate,
+            latency_ps,
+            queue: QueueSettings::DropTail(Limit::Endless),
+            loss: None,
+            jitter: None,
+            outages: Outages::default(),
+            metric: 1,
+            weight: 1,
+        }
     }
 
     /// The same with a drop-tail queue of so many packets at either end.
-    pub fn drop_tail(mut self, packets: u32) -> Self {
-        self.queue = QueueSpec::DropTail { packets: Some(packets), bytes: None };
-        self
+    pub fn drop_tail(self, packets: u32) -> Self {
+        self.queue(QueueSettings::DropTail(Limit::Packets(packets)))
     }
 
     /// The same with another queue at either end.
-    pub fn queue(mut self, queue: QueueSpec) -> Self {
+    pub fn queue(mut self, queue: QueueSettings) -> Self {
         self.queue = queue;
+        self
+    }
+
+    /// The same with packets lost on the way.
+    pub fn loss(mut self, loss: LossModel) -> Self {
+        self.loss = Some(loss);
         self
     }
 }
@@ -72,22 +76,39 @@ pub(crate) struct Wire {
     ps_per_byte: u64,
     rate: u64,
     pub latency_ps: u64,
-    /// The most packets that may wait.
+    /// Drop-tail, and nothing happens to packets on the way.
+    pub is_plain: bool,
+    /// The most packets that may wait, of a plain link.
     pub packets: u32,
-    /// The most bytes that may wait.
+    /// The most bytes that may wait, of a plain link.
     pub bytes: u64,
+    pub loss: Option<LossModel>,
+    /// With times in picoseconds.
+    pub jitter: Option<Jitter>,
+    pub outages: Outages,
 }
 
 impl Wire {
     pub fn new(spec: &LinkSpec) -> Self {
         let exact = (8 * PS_PER_SECOND).is_multiple_of(spec.rate);
-        let QueueSpec::DropTail { packets, bytes } = spec.queue;
+        let (is_drop_tail, packets, bytes) = match spec.queue {
+            QueueSettings::DropTail(Limit::Packets(packets)) => (true, packets, u64::MAX),
+            QueueSettings::DropTail(Limit::Bytes(bytes)) => (true, u32::MAX, bytes),
+            QueueSettings::DropTail(Limit::Endless) => (true, u32::MAX, u64::MAX),
+            _ => (false, 0, 0),
+        };
+        let changes_nothing =
+            spec.loss.is_none() && spec.jitter.is_none() && spec.outages == Outages::default();
         Self {
             ps_per_byte: if exact { 8 * PS_PER_SECOND / spec.rate } else { 0 },
             rate: spec.rate,
             latency_ps: spec.latency_ps,
-            packets: packets.unwrap_or(u32::MAX),
-            bytes: bytes.unwrap_or(u64::MAX),
+            is_plain: is_drop_tail && changes_nothing,
+            packets,
+            bytes,
+            loss: spec.loss,
+            jitter: spec.jitter.map(in_picoseconds),
+            outages: spec.outages.clone(),
         }
     }
 
@@ -103,6 +124,15 @@ impl Wire {
         *rest = scaled % self.rate;
         scaled / self.rate
     }
+}
+
+fn in_picoseconds(jitter: Jitter) -> Jitter {
+    let scaled = |time: Time| Time::ticks(time.as_ticks().saturating_mul(PS_PER_TICK));
+    let delay = match jitter.delay {
+        JitterDelay::Uniform(most) => JitterDelay::Uniform(scaled(most)),
+        JitterDelay::Exponential(mean) => JitterDelay::Exponential(scaled(mean)),
+    };
+    Jitter { delay, ..jitter }
 }
 
 #[cfg(test)]

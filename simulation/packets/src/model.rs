@@ -3,22 +3,27 @@
 //! Invariants: a packet that comes to a node that it is not for goes on at once, or is dropped; what a node
 //! does depends on its own state, the event and the parameters alone.
 
+mod connections;
+
+use std::sync::Arc;
+
 use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::PacketError;
 use crate::clock::{exact, tick_of, whole_ticks};
-use crate::flow::{Flow, Flows};
-use crate::host::HostState;
+use crate::flow::{Flow, Flows, Transport};
+use crate::host::{Endpoint, HostState};
 use crate::network::{Network, NodeKind};
-use crate::packet::{Ecn, NetEvent, UdpPacket};
+use crate::packet::{Carried, Forwarded, NetEvent, UdpPacket};
 use crate::partition;
 use crate::port::Port;
-use crate::results::{LinkResult, NetOutput};
+use crate::queue::Ecn;
+use crate::results::NetOutput;
 use crate::routing::{Ecmp, mix};
 
 /// What a node remembers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct NodeState {
     /// By port.
     pub ports: Vec<Port>,
@@ -30,7 +35,7 @@ pub struct NodeState {
 #[derive(Clone, Debug)]
 pub struct Packets {
     network: Network,
-    flows: Flows,
+    pub(crate) flows: Flows,
     lookahead: Time,
     /// The bits of a packet's number that count for its way: all, or none.
     spread: u64,
@@ -87,30 +92,64 @@ impl Packets {
         whole_ticks(wire.latency_ps + wire.transmission(self.flows.least_bytes(), &mut 0))
     }
 
-    /// Chooses the way of a packet: a function of flow and number, so that the way does not depend on who
-    /// asks.
-    #[inline(always)]
-    fn hash(&self, flow: u32, number: u32) -> u64 {
-        mix((u64::from(flow) << 32 | u64::from(number) & self.spread) ^ self.seed)
-    }
-
     /// Sends a packet on towards `to`.
     #[inline(always)]
-    fn forward(
+    fn forward<P: Forwarded>(
         &self,
         ports: &mut [Port],
         now_ps: u64,
         to: u32,
-        packet: &UdpPacket,
+        packet: P,
         cx: &mut Context<'_, Self>,
     ) {
         let me = cx.lp().0;
-        let port = self.network.routing.port(me, to, self.hash(packet.flow, packet.number));
+        // The way is a function of flow and number, so that it does not depend on who asks.
+        let port = self.network.routing.port(me, to, mix(packet.key(self.spread) ^ self.seed));
         let hop = self.network.hop(me, port);
-        let sent = ports[port as usize].send(self.network.wire(hop), now_ps, packet.bytes);
-        if let Some(arrival_ps) = sent {
+        let wire = self.network.wire(hop);
+        if !wire.is_plain {
+            return self.forward_specially(ports, now_ps, port, packet, cx);
+        }
+        if let Some(arrival_ps) = ports[port as usize].send(wire, now_ps, packet.wire_bytes()) {
             let (tick, slack) = tick_of(arrival_ps);
-            cx.send(LpId(hop.peer), tick - cx.now(), NetEvent::Udp(UdpPacket { slack, ..*packet }));
+            let ecn = packet.ecn();
+            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
+        }
+    }
+
+    /// The same through a port that does more than to send what comes.
+    #[inline(never)]
+    fn forward_specially<P: Forwarded>(
+        &self,
+        ports: &mut [Port],
+        now_ps: u64,
+        number: u32,
+        packet: P,
+        cx: &mut Context<'_, Self>,
+    ) {
+        let hop = self.network.hop(cx.lp().0, number);
+        let port = &mut ports[number as usize];
+        if port.is_queue() {
+            if port.enqueue(now_ps, Carried::new(&packet)) {
+                self.serve(port, now_ps, number, cx);
+            }
+            return;
+        }
+        let sent = port.send_admitted(self.network.wire(hop), now_ps, packet.wire_bytes(), packet.ecn());
+        if let Some((Some(arrival_ps), ecn)) = sent {
+            let (tick, slack) = tick_of(arrival_ps);
+            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
+        }
+    }
+
+    /// Sends the next packet of a port's queue, and sees to it that the port is served again.
+    fn serve(&self, port: &mut Port, now_ps: u64, number: u32, cx: &mut Context<'_, Self>) {
+        let hop = self.network.hop(cx.lp().0, number);
+        let Some((packet, sent)) = port.serve(self.network.wire(hop), now_ps) else { return };
+        cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
+        if let Some(arrival_ps) = sent.arrival_ps {
+            let (tick, slack) = tick_of(arrival_ps);
+            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack));
         }
     }
 
@@ -118,7 +157,8 @@ impl Packets {
     #[inline(always)]
     fn emit(&self, state: &mut NodeState, flow: u32, number: u32, slack: u16, cx: &mut Context<'_, Self>) {
         let now_ps = exact(cx.now(), slack);
-        let (ends, source) = (&self.flows.ends[flow as usize], &self.flows.sources[flow as usize]);
+        let ends = &self.flows.ends[flow as usize];
+        let source = self.flows.sources[flow as usize].as_ref().expect("UDP flows have sources");
         let host = state.host.as_mut().expect("flows begin at hosts");
         let sending = &mut host.sending[ends.from_slot as usize];
         sending.packets += 1;
@@ -126,9 +166,9 @@ impl Packets {
             let (tick, slack) = tick_of(next_ps);
             cx.schedule(tick - cx.now(), NetEvent::Send { flow, number: number + 1, slack });
         }
-        let packet =
-            UdpPacket { sent_ps: now_ps, flow, number, bytes: source.bytes, slack, ecn: Ecn::NotCapable };
-        self.forward(&mut state.ports, now_ps, ends.to, &packet, cx);
+        let (bytes, ecn) = (source.bytes, Ecn::NotCapable);
+        let packet = UdpPacket { sent_ps: now_ps, flow, number, bytes, slack, ecn };
+        self.forward(&mut state.ports, now_ps, ends.to, packet, cx);
     }
 }
 
@@ -143,7 +183,8 @@ impl Model for Packets {
             .flat_map(ports)
             .map(|(node, port)| (self.network.peer(node, port), self.network.link(node, port)))
             .collect();
-        let digest = Digest::of(&(&links, &self.flows.list));
+        // Settings of TCP have no hash, and all of them show.
+        let digest = Digest::of(&(&links, format!("{:?}", self.flows.list)));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         format!(
             "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}",
@@ -174,17 +215,27 @@ impl Model for Packets {
 
     fn init(&self, lp: LpId, cx: &mut Context<'_, Self>) -> NodeState {
         let node = lp.0;
-        let ports = vec![Port::default(); self.network.ports(node) as usize];
-        let outgoing = self.flows.outgoing(node);
+        let ports = (0..self.network.ports(node)).map(|port| {
+            let (hop, spec) = (self.network.hop(node, port), self.network.link(node, port));
+            Port::new(self.network.wire(hop), spec, self.seed, u64::from(node) << 16 | u64::from(port))
+        });
+        let ports = ports.collect();
         if self.network.kind(node) != NodeKind::Host {
             return NodeState { ports, host: None };
         }
-        let mut host = HostState::new(outgoing.len(), self.flows.incoming(node).len());
-        for (flow, sending) in outgoing.iter().zip(&mut host.sending) {
-            if let Some(first_ps) = self.flows.sources[*flow as usize].first(sending, cx.draw()) {
+        let flows = &self.flows;
+        let connections = flows.connections(node);
+        let (sending, arriving) = (flows.sending(node), flows.arriving(node));
+        let mut host = HostState::new(sending.len(), arriving.len(), connections.len());
+        for (flow, sending) in sending.iter().zip(&mut host.sending) {
+            let source = flows.sources[*flow as usize].as_ref().expect("UDP flows have sources");
+            if let Some(first_ps) = source.first(sending, cx.draw()) {
                 let (tick, slack) = tick_of(first_ps);
                 cx.schedule(tick, NetEvent::Send { flow: *flow, number: 0, slack });
             }
+        }
+        for &flow in connections.iter().filter(|flow| flows.ends[**flow as usize].from == node) {
+            cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
         NodeState { ports, host: Some(Box::new(host)) }
     }
@@ -199,10 +250,28 @@ impl Model for Packets {
                     let host = state.host.as_mut().expect("flows end at hosts");
                     host.arrivals[ends.to_slot as usize].take(packet, now_ps);
                 } else {
-                    self.forward(&mut state.ports, now_ps, ends.to, packet, cx);
+                    self.forward(&mut state.ports, now_ps, ends.to, *packet, cx);
+                }
+            }
+            NetEvent::Tcp(packet) => {
+                let now_ps = exact(cx.now(), packet.slack);
+                let ends = &self.flows.ends[packet.flow as usize];
+                let to = if packet.is_back { ends.from } else { ends.to };
+                if to == cx.lp().0 {
+                    self.take_segment(state, now_ps, packet, cx);
+                } else {
+                    self.forward(&mut state.ports, now_ps, to, packet.clone(), cx);
                 }
             }
             NetEvent::Send { flow, number, slack } => self.emit(state, *flow, *number, *slack, cx),
+            NetEvent::Open { flow } => self.open(state, *flow, cx),
+            NetEvent::Wake { flow, generation, is_back } => {
+                self.wake(state, *flow, *generation, *is_back, cx)
+            }
+            NetEvent::Ready { port } => {
+                // Exactly when the link is free: the port knows it better than the event.
+                self.serve(&mut state.ports[*port as usize], 0, *port, cx);
+            }
         }
     }
 
@@ -213,43 +282,50 @@ impl Model for Packets {
     }
 
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
-        for (port, of) in (0..).zip(&state.ports) {
-            let &Port { sent, sent_bytes, dropped, most_waiting, .. } = of;
-            output.links.push(LinkResult { node: lp.0, port, sent, sent_bytes, dropped, most_waiting });
-        }
-        let Some(host) = &state.host else { return };
-        let outgoing = self.flows.outgoing(lp.0).iter().copied();
-        output.sending.extend(outgoing.zip(host.sending.iter().cloned()));
-        let incoming = self.flows.incoming(lp.0).iter().copied();
-        output.arrivals.extend(incoming.zip(host.arrivals.iter().cloned()));
+        output.add_node(self, lp.0, state);
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {
-        output.in_flight += u64::from(matches!(event, NetEvent::Udp(_)));
+        output.in_flight += u64::from(matches!(event, NetEvent::Udp(_) | NetEvent::Tcp(_)));
     }
 
     fn admits_state(&self, lp: LpId, state: &NodeState) -> bool {
-        let host = match &state.host {
-            None => self.network.kind(lp.0) != NodeKind::Host,
-            Some(host) => {
-                self.network.kind(lp.0) == NodeKind::Host
-                    && host.sending.len() == self.flows.outgoing(lp.0).len()
-                    && host.arrivals.len() == self.flows.incoming(lp.0).len()
-            }
+        let is_host = self.network.kind(lp.0) == NodeKind::Host;
+        let fits = |host: &HostState| {
+            let flows = &self.flows;
+            let sane = |end: &Arc<Endpoint>| end.connection.is_consistent();
+            host.sending.len() == flows.sending(lp.0).len()
+                && host.arrivals.len() == flows.arriving(lp.0).len()
+                && host.connections.len() == flows.connections(lp.0).len()
+                && host.connections.iter().flatten().all(sane)
         };
-        host && state.ports.len() == self.network.ports(lp.0) as usize
+        let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
+        state.ports.len() == self.network.ports(lp.0) as usize
+            && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
+            && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
     }
 
     fn admits_event(&self, lp: LpId, event: &NetEvent) -> bool {
-        match event {
-            NetEvent::Udp(packet) => self.flows.ends.get(packet.flow as usize).is_some_and(|ends| {
-                let forwards =
-                    self.network.kind(lp.0) != NodeKind::Host && self.network.has_route(lp.0, ends.to);
-                ends.to == lp.0 || forwards
-            }),
-            NetEvent::Send { flow, .. } => {
-                self.flows.ends.get(*flow as usize).is_some_and(|ends| ends.from == lp.0)
+        let is_of = |flow: u32, is_tcp: bool| {
+            let transport = self.flows.list.get(flow as usize).map(|flow| &flow.transport);
+            transport.is_some_and(|transport| matches!(transport, Transport::Tcp(_)) == is_tcp)
+        };
+        // A host forwards nothing, and a switch only what it knows a way for.
+        let passes = |flow: u32, is_back: bool| {
+            let ends = &self.flows.ends[flow as usize];
+            let to = if is_back { ends.from } else { ends.to };
+            to == lp.0 || self.network.kind(lp.0) != NodeKind::Host && self.network.has_route(lp.0, to)
+        };
+        let ends = |flow: u32| self.flows.ends[flow as usize];
+        match *event {
+            NetEvent::Udp(ref packet) => is_of(packet.flow, false) && passes(packet.flow, false),
+            NetEvent::Tcp(ref packet) => is_of(packet.flow, true) && passes(packet.flow, packet.is_back),
+            NetEvent::Send { flow, .. } => is_of(flow, false) && ends(flow).from == lp.0,
+            NetEvent::Open { flow } => is_of(flow, true) && ends(flow).from == lp.0,
+            NetEvent::Wake { flow, is_back, .. } => {
+                is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
             }
+            NetEvent::Ready { port } => port < self.network.ports(lp.0),
         }
     }
 }

@@ -1,22 +1,16 @@
 //! What happens to a node: the events of the model.
 //!
-//! Invariant: an event is small, since every hop moves one; what is larger stands behind a pointer.
+//! Invariant: an event is small, since every hop moves one; what is larger stands behind a pointer, and is
+//! not changed on the way.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What a packet's header says of congestion (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub enum Ecn {
-    /// Its sender does not react to marks: a queue that would mark it drops it.
-    #[default]
-    NotCapable,
-    /// It may be marked.
-    Capable,
-    /// A queue has marked it.
-    Experienced,
-}
+use crate::queue::{Ecn, Packet};
+use crate::routing::mix;
+use crate::tcp::Segment;
 
 /// A UDP packet that has come to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,11 +30,41 @@ pub struct UdpPacket {
     pub ecn: Ecn,
 }
 
+/// What of a TCP packet stays the same on its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpBody {
+    /// The segment in it.
+    pub segment: Segment,
+    /// When it was sent, in picoseconds.
+    pub sent_ps: u64,
+    /// Its number among the packets of its direction.
+    pub number: u32,
+    /// Its length on the wire.
+    pub bytes: u32,
+}
+
+/// A TCP packet that has come to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpPacket {
+    /// What is in it.
+    pub body: Arc<TcpBody>,
+    /// The flow that it is of.
+    pub flow: u32,
+    /// By how many picoseconds the event is later than the packet.
+    pub(crate) slack: u16,
+    /// Whether it may be marked, and is.
+    pub ecn: Ecn,
+    /// It goes from the flow's receiver to its sender.
+    pub is_back: bool,
+}
+
 /// Something that happens to a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NetEvent {
     /// A packet has come in whole.
     Udp(UdpPacket),
+    /// A packet with a TCP segment has come in whole.
+    Tcp(TcpPacket),
     /// The source of a flow sends its next packet.
     Send {
         /// The flow.
@@ -50,10 +74,30 @@ pub enum NetEvent {
         /// By how many picoseconds the event is later than the moment.
         slack: u16,
     },
+    /// A TCP flow begins.
+    Open {
+        /// The flow.
+        flow: u32,
+    },
+    /// A timer of a connection is due, unless the connection has asked for another event since.
+    Wake {
+        /// The flow.
+        flow: u32,
+        /// What tells the event asked for last from others.
+        generation: u32,
+        /// The receiver's end of the connection.
+        is_back: bool,
+    },
+    /// A port has sent a packet, and may take the next one from its queue.
+    Ready {
+        /// The port.
+        port: u32,
+    },
 }
 
-/// Every event enters the digest. Fields are put together in few words, of which the last begins with the kind: one
-/// by one they would cost a quarter of a hop.
+/// Every event enters the digest. Fields are put together in few words, of which the last begins with the
+/// kind: one by one they would cost a quarter of a hop. Of a segment only the place in its stream counts;
+/// equality sees all.
 impl Hash for NetEvent {
     #[inline(always)]
     fn hash<H: Hasher>(&self, hasher: &mut H) {
@@ -63,12 +107,128 @@ impl Hash for NetEvent {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(number));
                 hasher.write_u64(u64::from(bytes) << 32 | u64::from(slack) << 16 | (ecn as u64) << 8);
             }
+            Self::Tcp(TcpPacket { ref body, flow, slack, ecn, is_back }) => {
+                hasher.write_u64(body.sent_ps);
+                hasher.write_u64(u64::from(flow) << 32 | u64::from(body.number));
+                hasher.write_u64(body.segment.sequence);
+                hasher.write_u64(body.segment.ack);
+                let marks = (ecn as u64) << 8 | u64::from(is_back) << 12;
+                hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 1);
+            }
             Self::Send { flow, number, slack } => {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(number));
-                hasher.write_u64(u64::from(slack) << 16 | 1);
+                hasher.write_u64(u64::from(slack) << 16 | 2);
             }
+            Self::Open { flow } => hasher.write_u64(u64::from(flow) << 32 | 3),
+            Self::Wake { flow, generation, is_back } => {
+                hasher.write_u64(u64::from(flow) << 32 | u64::from(generation));
+                hasher.write_u64(u64::from(is_back) << 12 | 4);
+            }
+            Self::Ready { port } => hasher.write_u64(u64::from(port) << 32 | 5),
         }
     }
 }
 
 const _: () = assert!(size_of::<NetEvent>() <= 24, "an event of a hop is small");
+
+/// What is forwarded: a packet of either kind.
+pub(crate) trait Forwarded: Clone {
+    fn wire_bytes(&self) -> u32;
+    fn ecn(&self) -> Ecn;
+    /// What its way is chosen by; `spread` has the bits of its number that count.
+    fn key(&self, spread: u64) -> u64;
+    /// Its arrival at the next node.
+    fn arrives(self, slack: u16, ecn: Ecn) -> NetEvent;
+}
+
+impl Forwarded for UdpPacket {
+    #[inline(always)]
+    fn wire_bytes(&self) -> u32 {
+        self.bytes
+    }
+    #[inline(always)]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    #[inline(always)]
+    fn key(&self, spread: u64) -> u64 {
+        u64::from(self.flow) << 32 | u64::from(self.number) & spread
+    }
+    #[inline(always)]
+    fn arrives(self, slack: u16, ecn: Ecn) -> NetEvent {
+        NetEvent::Udp(Self { slack, ecn, ..self })
+    }
+}
+
+impl Forwarded for TcpPacket {
+    #[inline(always)]
+    fn wire_bytes(&self) -> u32 {
+        self.body.bytes
+    }
+    #[inline(always)]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    /// The two directions of a flow choose their ways by themselves.
+    #[inline(always)]
+    fn key(&self, spread: u64) -> u64 {
+        let key = u64::from(self.flow) << 32 | u64::from(self.body.number) & spread;
+        if self.is_back { !key } else { key }
+    }
+    #[inline(always)]
+    fn arrives(self, slack: u16, ecn: Ecn) -> NetEvent {
+        NetEvent::Tcp(Self { slack, ecn, ..self })
+    }
+}
+
+/// A packet in a queue: its arrival at the next node, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Carried {
+    event: NetEvent,
+    bytes: u32,
+    ecn: Ecn,
+    flow_hash: u64,
+}
+
+impl Eq for Carried {}
+
+impl Hash for Carried {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.event.hash(hasher);
+        hasher.write_u8(self.ecn as u8);
+    }
+}
+
+impl Carried {
+    pub(crate) fn new<P: Forwarded>(packet: &P) -> Self {
+        let (bytes, ecn, flow_hash) = (packet.wire_bytes(), packet.ecn(), mix(packet.key(0)));
+        Self { event: packet.clone().arrives(0, ecn), bytes, ecn, flow_hash }
+    }
+
+    /// Its arrival at the next node.
+    pub(crate) fn arrives(self, slack: u16) -> NetEvent {
+        match self.event {
+            NetEvent::Udp(packet) => packet.arrives(slack, self.ecn),
+            NetEvent::Tcp(packet) => packet.arrives(slack, self.ecn),
+            other => other,
+        }
+    }
+}
+
+impl Packet for Carried {
+    fn wire_bytes(&self) -> u32 {
+        self.bytes
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+    fn class(&self) -> u8 {
+        0
+    }
+    fn flow_hash(&self) -> u64 {
+        self.flow_hash
+    }
+}

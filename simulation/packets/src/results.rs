@@ -4,19 +4,44 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Packets;
-use crate::host::{Arrivals, Sending};
+use crate::flow::Flow;
+use crate::host::{Arrivals, Endpoint, Sending};
+use crate::model::{NodeState, Packets};
+use crate::port::Port;
+use crate::tcp::{Counters, State};
 
 /// What a federate leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetOutput {
     /// By flow: what was sent of it.
-    pub(crate) sending: Vec<(u32, Sending)>,
+    sending: Vec<(u32, Sending)>,
     /// By flow: what was received of it.
-    pub(crate) arrivals: Vec<(u32, Arrivals)>,
-    pub(crate) links: Vec<LinkResult>,
+    arrivals: Vec<(u32, Arrivals)>,
+    /// By flow: the end of its connection that sends, or that receives.
+    connections: Vec<(u32, bool, TcpResult)>,
+    links: Vec<LinkResult>,
     /// Packets that had not come to the next node when the run ended.
     pub(crate) in_flight: u64,
+}
+
+impl NetOutput {
+    /// Takes in the final state of a node.
+    pub(crate) fn add_node(&mut self, model: &Packets, node: u32, state: &NodeState) {
+        for (number, port) in (0..).zip(&state.ports) {
+            self.in_flight += port.queued() as u64;
+            self.links.push(LinkResult::new(node, number, port));
+        }
+        let Some(host) = &state.host else { return };
+        let flows = &model.flows;
+        self.sending.extend(flows.sending(node).iter().copied().zip(host.sending.iter().cloned()));
+        self.arrivals.extend(flows.arriving(node).iter().copied().zip(host.arrivals.iter().cloned()));
+        for (flow, endpoint) in flows.connections(node).iter().zip(&host.connections) {
+            let is_sender = flows.ends[*flow as usize].from == node;
+            if let Some(endpoint) = endpoint {
+                self.connections.push((*flow, is_sender, TcpResult::new(endpoint)));
+            }
+        }
+    }
 }
 
 /// What one direction of a link has carried.
@@ -30,19 +55,75 @@ pub struct LinkResult {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Packets that found no room.
+    /// Packets that the queue dropped.
     pub dropped: u64,
+    /// Packets lost on the link.
+    pub lost: u64,
+    /// Packets marked at their arrival.
+    pub marked: u64,
     /// The most packets that waited at one time.
     pub most_waiting: u32,
+}
+
+impl LinkResult {
+    fn new(node: u32, number: u32, port: &Port) -> Self {
+        let &Port { sent, sent_bytes, dropped, lost, marked, most_waiting, .. } = port;
+        Self { node, port: number, sent, sent_bytes, dropped, lost, marked, most_waiting }
+    }
+}
+
+/// What one end of a TCP connection came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpResult {
+    /// The state of the connection.
+    pub state: State,
+    /// What it counted.
+    pub counters: Counters,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived here.
+    pub arrived: u64,
+    /// The sum of their delays, in picoseconds.
+    pub delay_sum_ps: u128,
+    /// When all bytes had been delivered in order, in picoseconds: at the receiver.
+    pub done_ps: Option<u64>,
+}
+
+impl TcpResult {
+    fn new(endpoint: &Endpoint) -> Self {
+        Self {
+            state: endpoint.connection.state(),
+            counters: *endpoint.connection.counters(),
+            sent: u64::from(endpoint.sent),
+            arrived: endpoint.arrived,
+            delay_sum_ps: endpoint.delay_sum_ps,
+            done_ps: endpoint.done_ps,
+        }
+    }
 }
 
 /// What became of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowResult {
-    /// At its source.
+    /// At the source of a UDP flow.
     pub sending: Sending,
-    /// At its destination.
+    /// At the destination of a UDP flow.
     pub arrivals: Arrivals,
+    /// The end of a TCP flow that sends, once it has begun.
+    pub sender: Option<TcpResult>,
+    /// The end of a TCP flow that receives, once a segment has come.
+    pub receiver: Option<TcpResult>,
+}
+
+impl FlowResult {
+    /// Bytes delivered in order: of TCP the stream, of UDP whole packets.
+    pub fn delivered(&self) -> u64 {
+        self.arrivals.bytes + self.receiver.map_or(0, |receiver| receiver.counters.delivered)
+    }
+
+    fn ends(&self) -> impl Iterator<Item = &TcpResult> {
+        self.sender.iter().chain(&self.receiver)
+    }
 }
 
 /// The results of a run.
@@ -56,12 +137,16 @@ pub struct NetResults {
     pub packets_sent: u64,
     /// Packets that came to the host that they were for.
     pub packets_arrived: u64,
-    /// Packets that were dropped on their way.
+    /// Packets that queues dropped and links lost.
     pub packets_dropped: u64,
     /// Packets that were under way when the run ended.
     pub packets_in_flight: u64,
     /// The mean delay of packets that arrived, in seconds; nothing where none did.
     pub mean_delay_s: Option<f64>,
+    /// TCP flows of which all has arrived.
+    pub flows_done: u64,
+    /// The mean time that these took, in seconds; nothing where there are none.
+    pub mean_completion_s: Option<f64>,
 }
 
 impl NetResults {
@@ -76,18 +161,34 @@ impl NetResults {
             for (flow, arrivals) in &output.arrivals {
                 flows[*flow as usize].arrivals = arrivals.clone();
             }
+            for (flow, is_sender, result) in &output.connections {
+                let flow = &mut flows[*flow as usize];
+                *(if *is_sender { &mut flow.sender } else { &mut flow.receiver }) = Some(*result);
+            }
             links.extend_from_slice(&output.links);
         }
         links.sort_unstable();
-        let arrived = flows.iter().map(|flow| flow.arrivals.packets).sum();
-        let delays: u128 = flows.iter().map(|flow| flow.arrivals.delay_sum_ps).sum();
+        let ends = || flows.iter().flat_map(FlowResult::ends);
+        let arrived = flows.iter().map(|flow| flow.arrivals.packets).sum::<u64>()
+            + ends().map(|end| end.arrived).sum::<u64>();
+        let delays = flows.iter().map(|flow| flow.arrivals.delay_sum_ps).sum::<u128>()
+            + ends().map(|end| end.delay_sum_ps).sum::<u128>();
+        let took = |(flow, result): (&Flow, &FlowResult)| {
+            let done_ps = result.receiver.and_then(|receiver| receiver.done_ps)?;
+            Some(u128::from(done_ps - flow.start_ps))
+        };
+        let completions: Vec<u128> = model.flows().iter().zip(&flows).filter_map(took).collect();
+        // One division of exact sums: the same whatever the partition.
+        let mean_s = |sum_ps: u128, count: u64| (count > 0).then(|| sum_ps as f64 / count as f64 / 1e12);
         Self {
-            packets_sent: flows.iter().map(|flow| flow.sending.packets).sum(),
+            packets_sent: flows.iter().map(|flow| flow.sending.packets).sum::<u64>()
+                + ends().map(|end| end.sent).sum::<u64>(),
             packets_arrived: arrived,
-            packets_dropped: links.iter().map(|link| link.dropped).sum(),
+            packets_dropped: links.iter().map(|link| link.dropped + link.lost).sum(),
             packets_in_flight: outputs.iter().map(|output| output.in_flight).sum(),
-            // One division of exact sums: the same whatever the partition.
-            mean_delay_s: (arrived > 0).then(|| delays as f64 / arrived as f64 / 1e12),
+            mean_delay_s: mean_s(delays, arrived),
+            flows_done: completions.len() as u64,
+            mean_completion_s: mean_s(completions.iter().sum(), completions.len() as u64),
             flows,
             links,
         }

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Hop, Network, NodeKind};
 use crate::link::{MOST_LATENCY_PS, MOST_RATE, Wire};
+use crate::packet::Carried;
+use crate::queue::Queue;
 use crate::routing::{Routing, Table};
-use crate::{LinkSpec, PacketError, QueueSpec, partition};
+use crate::{LinkSpec, PacketError, partition};
 
 /// The most nodes of a network.
 const MOST_NODES: usize = 1 << 24;
@@ -95,7 +97,7 @@ impl NetworkBuilder {
     }
 
     fn check(&self, spec: &LinkSpec, from: String, to: String) -> Result<(), PacketError> {
-        let &LinkSpec { rate, latency_ps, ref queue, metric, weight } = spec;
+        let &LinkSpec { rate, latency_ps, ref queue, metric, weight, .. } = spec;
         if rate == 0 || rate > MOST_RATE {
             return Err(PacketError::LinkRate { from, to, rate });
         }
@@ -108,11 +110,8 @@ impl NetworkBuilder {
         if weight == 0 || weight > MOST_WEIGHT {
             return Err(PacketError::LinkCost { from, to, key: "weight", value: weight, most: MOST_WEIGHT });
         }
-        let QueueSpec::DropTail { packets, bytes } = *queue;
-        // Without room to wait a port still sends what finds it idle; a limit of no bytes is a mistake, since
-        // a packet has some.
-        if bytes == Some(0) && packets.is_none() {
-            return Err(PacketError::QueueLimit { from, to, limit: "0 bytes".to_owned(), bytes: 1 });
+        if let Err(error) = Queue::<Carried>::new(queue, 0, 0) {
+            return Err(PacketError::Queue { from, to, error });
         }
         Ok(())
     }

@@ -3,4 +3,5 @@
 mod digests;
 mod networks;
 mod random;
+mod tcp;
 mod udp;

@@ -2,24 +2,50 @@
 
 use paceline_kernel::{Rng, Time};
 use paceline_packets::{
-    Drive, Ecmp, Flow, LinkSpec, Network, NetworkBuilder, NodeKind, Packets, QueueSpec, Span, Udp,
+    Drive, Ecmp, Flow, LinkSpec, Network, NetworkBuilder, NodeKind, Packets, Span, Tcp, Udp,
 };
 
+use paceline_packets::loss::{Jitter, JitterDelay, LossModel};
+use paceline_packets::queue::{CodelSettings, FqCodelSettings, Limit, QueueSettings, Share, Threshold};
+use paceline_packets::tcp::{Ecn, Settings};
+
 use crate::networks::sequential;
+
+/// CoDel for short round trips, so that it drops in the milliseconds of these runs.
+fn codel() -> CodelSettings {
+    CodelSettings { target: Time::micros(50), interval: Time::micros(500), mtu: 1_500, marks: true }
+}
 
 /// A connected graph of switches, each with up to two hosts, all links different.
 fn draw_network(rng: &mut Rng) -> Network {
     let mut builder = NetworkBuilder::new();
     let switches = 1 + rng.below(8) as u32;
     let link = |rng: &mut Rng| {
-        let queue = match rng.below(3) {
-            0 => QueueSpec::default(),
-            1 => QueueSpec::DropTail { packets: Some(rng.below(5) as u32), bytes: None },
-            _ => QueueSpec::DropTail { packets: None, bytes: Some(1 + rng.below(5_000)) },
+        let limit = match rng.below(3) {
+            0 => Limit::Endless,
+            1 => Limit::Packets(1 + rng.below(5) as u32),
+            _ => Limit::Bytes(1 + rng.below(5_000)),
+        };
+        let queue = match rng.below(6) {
+            0 => QueueSettings::Codel(codel(), limit),
+            1 => {
+                let (limit, queues) = (1 + rng.below(20) as u32, 4);
+                let settings =
+                    FqCodelSettings { codel: codel(), limit, memory: 1 << 20, queues, quantum: 1_514 };
+                QueueSettings::FqCodel(settings)
+            }
+            2 => {
+                let mark = Limit::Packets(1 + rng.below(3) as u32);
+                QueueSettings::Threshold(Threshold { limit, mark, drops_incapable: rng.chance(0.5) })
+            }
+            _ => QueueSettings::DropTail(limit),
         };
         let mut spec =
             LinkSpec::new(1_000_000 + rng.below(5_000_000_000), 1 + rng.below(20_000_000)).queue(queue);
         (spec.metric, spec.weight) = (1 + rng.below(3) as u32, 1 + rng.below(3) as u32);
+        spec.loss = rng.chance(0.2).then(|| LossModel::Random(Share::ratio(1, 20).unwrap()));
+        let delay = JitterDelay::Uniform(Time::nanos(rng.below(20_000)));
+        spec.jitter = rng.chance(0.2).then_some(Jitter { delay, keeps_order: true });
         spec
     };
     for number in 0..switches {
@@ -50,6 +76,12 @@ fn draw_flows(rng: &mut Rng, network: &Network) -> Vec<Flow> {
     let flow = |rng: &mut Rng| {
         let from = rng.below(hosts.len() as u64) as usize;
         let to = (from + 1 + rng.below(hosts.len() as u64 - 1) as usize) % hosts.len();
+        if rng.chance(0.3) {
+            let ecn = [Ecn::Off, Ecn::Classic, Ecn::Dctcp][rng.below(3) as usize];
+            let tcp = Tcp::new(Settings { sack: rng.chance(0.5), ecn, ..Settings::default() });
+            let tcp = if rng.chance(0.5) { tcp.bytes(1 + rng.below(100_000)) } else { tcp };
+            return Flow::tcp(hosts[from], hosts[to], tcp).starting(rng.below(1_000_000_000));
+        }
         let span = |rng: &mut Rng| match rng.below(2) {
             0 => Span::Fixed(rng.below(100_000_000)),
             _ => Span::Exponential(rng.below(100_000_000)),
