@@ -98,8 +98,12 @@ impl Rack {
     ) -> (u64, Time) {
         let wait = self.rtt.saturating_add(self.reordering_window(is_sure, least, smoothed));
         let mut again = Time::MAX;
-        let lost = spans.lose_where(|span| {
-            if (span.sent, span.end()) >= (self.sent, self.end) {
+        let is_later = |span: &Span| (span.sent, span.end()) >= (self.sent, self.end);
+        // What was sent once was sent in the order of offsets: behind the first that left later than what has
+        // arrived, all did, and what was sent again later still.
+        let is_end = |span: &Span| !span.is(AMBIGUOUS) && is_later(span);
+        let lost = spans.lose_until(is_end, |span| {
+            if is_later(span) {
                 return false;
             }
             let due = span.sent.saturating_add(wait);

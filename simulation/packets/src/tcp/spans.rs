@@ -49,6 +49,11 @@ impl Span {
         self.state & state != 0
     }
 
+    /// Whether it is to be sent again.
+    const fn is_waiting(&self) -> bool {
+        self.state & (LOST | RESENT | SACKED) == LOST
+    }
+
     /// Whether the network is thought to have it: not if it is with the receiver, or lost and not sent again.
     pub(super) const fn is_under_way(&self) -> bool {
         !self.is(SACKED) && (!self.is(LOST) || self.is(RESENT))
@@ -64,6 +69,12 @@ pub(super) struct Spans {
     resent: u64,
     /// Bytes that are lost and not sent again: what waits for retransmission.
     waiting: u64,
+    /// Nothing before this offset waits, as long as something does.
+    waiting_from: u64,
+    /// Nothing from this offset on is with the receiver.
+    sacked_until: u64,
+    /// Something was lost of which the model does not know.
+    has_news: bool,
 }
 
 impl Spans {
@@ -177,6 +188,7 @@ impl Spans {
         if !self.list.range(first..).take_while(|span| span.start < block.end).any(has_new) {
             return;
         }
+        self.sacked_until = self.sacked_until.max(block.end);
         let mut at = self.split(block.start);
         let end = self.split(block.end);
         let begin = at;
@@ -212,15 +224,29 @@ impl Spans {
 
     /// Takes the span at `at` for lost: what was sent again needs to be sent once more.
     fn lose(&mut self, at: usize) {
-        let state = self.list[at].state;
+        let Span { state, start, .. } = self.list[at];
+        self.waiting_from = if self.waiting == 0 { start } else { self.waiting_from.min(start) };
+        self.has_news = true;
         self.set_state(at, (state | LOST) & !RESENT);
     }
 
     /// Takes all spans under way for lost for which `is_lost` is true. Returns how many bytes that was.
-    pub(super) fn lose_where(&mut self, mut is_lost: impl FnMut(&Span) -> bool) -> u64 {
+    pub(super) fn lose_where(&mut self, is_lost: impl FnMut(&Span) -> bool) -> u64 {
+        self.lose_until(|_| false, is_lost)
+    }
+
+    /// The same, up to the first span for which `is_end` is true.
+    pub(super) fn lose_until(
+        &mut self,
+        is_end: impl Fn(&Span) -> bool,
+        mut is_lost: impl FnMut(&Span) -> bool,
+    ) -> u64 {
         let mut bytes = 0;
         for at in 0..self.list.len() {
             let span = self.list[at];
+            if is_end(&span) {
+                break;
+            }
             if span.is_under_way() && is_lost(&span) {
                 bytes += u64::from(span.length);
                 self.lose(at);
@@ -233,7 +259,8 @@ impl Spans {
     /// blocks above it, or more than two full segments of bytes. Returns how many bytes are newly lost.
     pub(super) fn lose_below_sacked(&mut self, mss: u32) -> u64 {
         let (mut blocks, mut above, mut bytes, mut is_block) = (0, 0, 0, false);
-        for at in (0..self.list.len()).rev() {
+        let end = self.list.partition_point(|span| span.start < self.sacked_until);
+        for at in (0..end).rev() {
             let span = self.list[at];
             if span.is(SACKED) {
                 blocks += u32::from(!is_block);
@@ -249,7 +276,7 @@ impl Spans {
 
     /// Shows each span that is lost, once, to `see`.
     pub(super) fn note_losses(&mut self, mut see: impl FnMut(&Span)) {
-        if self.waiting == 0 {
+        if !std::mem::take(&mut self.has_news) {
             return;
         }
         for span in &mut self.list {
@@ -274,7 +301,9 @@ impl Spans {
         let mut at = una;
         let mut sums = Self::default();
         for span in &self.list {
-            if span.start != at || span.length == 0 || span.state >= 2 * NOTED {
+            let is_hidden = span.is_waiting() && span.end() <= self.waiting_from
+                || span.is(SACKED) && span.start >= self.sacked_until;
+            if span.start != at || span.length == 0 || span.state >= 2 * NOTED || is_hidden {
                 return false;
             }
             let Some(end) = at.checked_add(span.length.into()) else { return false };
@@ -290,13 +319,18 @@ impl Spans {
         if self.waiting == 0 {
             return None;
         }
-        self.list.iter().find(|span| span.state & (LOST | RESENT | SACKED) == LOST).copied()
+        let from = self.list.partition_point(|span| span.end() <= self.waiting_from);
+        self.list.range(from..).find(|span| span.is_waiting()).copied()
     }
 
     /// `length` bytes from `start` on were sent again.
     pub(super) fn resend(&mut self, start: u64, length: u32, sent: Time) {
         let at = self.split(start);
         self.split(start + u64::from(length));
+        if self.list[at].is_waiting() {
+            // It was the first that waited.
+            self.waiting_from = start + u64::from(length);
+        }
         let state = self.list[at].state;
         self.set_state(at, state & !NOTED | RESENT | AMBIGUOUS);
         self.list[at].sent = sent;

@@ -192,7 +192,7 @@ fn random_loss_gives_the_window_of_mathis() {
         for sack in [false, true] {
             let settings = Settings { sack, ack_every, abc, min_rto: Time::millis(200), ..classic() };
             let path = Dumbbell { loss, ..Dumbbell::new(1, 1_000_000_000, Time::millis(50), usize::MAX) };
-            let rate = one_flow(&settings, path, Time::secs(100), Time::secs(2000));
+            let rate = one_flow(&settings, path, Time::secs(100), Time::secs(1000));
             assert_near(&format!("loss {loss}, ACKs {ack_every}, L {abc}"), rate / MBPS, expected, 0.07);
         }
     }

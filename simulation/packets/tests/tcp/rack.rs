@@ -150,3 +150,19 @@ fn a_timeout_spares_what_has_just_left() {
          600 flight 2000",
     );
 }
+
+/// RFC 8985, section 7.2: one probe, until its flight is acknowledged.
+#[test]
+fn a_second_probe_waits_for_the_first() {
+    let mut script = Script::established(rack());
+    script.run("100 write 3000");
+    script.run(&segments("100", 0..2));
+    script.run(
+        "100 > P. 2001:3001 ack 1
+         300 > P. 2001:3001 ack 1
+         # A round trip of 250 ms: the timeout is 118.75 + 4 x 75 ms.
+         350 < . ack 1001
+         768.75 > . 1001:2001 ack 1",
+    );
+    assert_eq!(script.connection.counters().loss_probes, 1);
+}

@@ -127,6 +127,39 @@ fn duplicates_after_a_timeout_are_no_loss() {
     assert_eq!(script.connection.counters().recoveries, 0);
 }
 
+/// RFC 3042, section 2: two segments, however many duplicates.
+#[test]
+fn more_duplicates_let_no_more_leave() {
+    let mut script = ten(Settings { limited_transmit: true, ..plain() });
+    script.run(
+        "400  > . 1:1001 ack 1
+         500  < . ack 10001
+         500  > . 10001:11001 ack 1
+         500  > . 11001:12001 ack 1
+         501  < . ack 10001
+         501  > . 12001:13001 ack 1
+         502  < . ack 10001
+         502  > . 13001:14001 ack 1
+         503  < . ack 10001
+         504  < . ack 10001",
+    );
+}
+
+/// RFC 3465, section 2.3: after a timeout an ACK counts for one segment.
+#[test]
+fn after_a_timeout_bytes_count_for_less() {
+    let mut script = ten(Settings { abc: 2, ..plain() });
+    script.run(
+        "400  > . 1:1001 ack 1
+         500  < . ack 1001
+         500  > . 1001:2001 ack 1
+         500  > . 2001:3001 ack 1
+         600  < . ack 3001",
+    );
+    script.run(&segments("600", 3..6));
+    script.run("600 cwnd 3000");
+}
+
 /// RFC 6582, section 3.2, step 3: only the first partial ACK restarts the timer.
 #[test]
 fn a_long_recovery_ends_in_a_timeout() {

@@ -61,3 +61,22 @@ impl CongestionControl for NewReno {
         (signals.flight / 2).max(2 * signals.mss)
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// RFC 3465, section 2.1: what is acknowledged beyond a window counts for the next.
+    #[test]
+    fn bytes_beyond_a_window_are_kept() {
+        let mut control = NewReno::new(&Settings::default());
+        let mut window = Window { cwnd: 5000, ssthresh: 5000 };
+        let signals = Signals { mss: 1000, abc: 2, ..Signals::default() };
+        let acked = Acked { bytes: 3000, may_grow: true, ..Acked::default() };
+        let mut grow = || {
+            control.on_ack(&mut window, &signals, &acked);
+            window.cwnd
+        };
+        assert_eq!([(); 6].map(|()| grow()), [5000, 6000, 6000, 7000, 7000, 8000]);
+    }
+}
