@@ -222,4 +222,36 @@ mod test {
             assert!(round < 30 || found > 20.0 + (round - 15) as f64 * 0.9, "{round}: {found}");
         }
     }
+
+    /// RFC 9438, section 4.7.
+    #[test]
+    fn a_flow_that_reaches_less_leaves_room() {
+        let mut cubic = Cubic::new(&Settings::default());
+        let mut reduce = |segments: u64| {
+            let signals = Signals { mss: 1000, flight: segments * 1000, ..Signals::default() };
+            let window = Window { cwnd: segments * 1000, ssthresh: 0 };
+            (cubic.reduce(&window, &signals, Cause::Loss), cubic.most.0)
+        };
+        assert_eq!([reduce(100), reduce(60)], [(70_000, 100.0), (42_000, 51.0)]);
+    }
+
+    /// RFC 9438, section 5.8.
+    #[test]
+    fn idle_time_does_not_count() {
+        let run = |idle: Time| {
+            let mut cubic = Cubic::new(&Settings::default());
+            let mut signals = Signals { mss: 1000, abc: 2, flight: 500_000, ..Signals::default() };
+            let mut window = Window { cwnd: 500_000, ssthresh: u64::MAX };
+            window.ssthresh = cubic.reduce(&window, &signals, Cause::Loss);
+            window.cwnd = window.ssthresh;
+            let acked = Acked { bytes: 100_000, may_grow: true, ..Acked::default() };
+            signals.now = Time::secs(1);
+            cubic.on_ack(&mut window, &signals, &acked);
+            cubic.on_idle(idle);
+            signals.now = Time::secs(2) + idle;
+            cubic.on_ack(&mut window, &signals, &acked);
+            window.cwnd
+        };
+        assert_eq!(run(Time::ZERO), run(Time::secs(3)));
+    }
 }
