@@ -1,7 +1,7 @@
 //! The receiving half: reassembly, the window, selective ACKs, delayed ACKs and the echo of congestion marks.
 //!
 //! Invariants: ranges lie beyond the next expected offset, do not touch each other, and the most recent is
-//! first. The right edge of the window never moves back (RFC 9293, section 3.8.6).
+//! first. The right edge up to which data is taken never moves back (RFC 9293, section 3.8.6).
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -210,8 +210,9 @@ impl Receiver {
         let unit = 1 << self.scale;
         // Section 3.8.6.2.2 of RFC 9293 again: no small steps.
         let wide = if free >= standing + step || free >= buffer { free / unit * unit } else { 0 };
-        // Rounding down may not take back what was announced (RFC 7323, section 2.4).
-        let kept = standing.div_ceil(unit) * unit;
+        // Rounded down, the announced edge may be a little before the last one (RFC 7323, section 2.4): data
+        // up to that one is taken all the same. Rounded up it would creep beyond the buffer.
+        let kept = standing / unit * unit;
         wide.max(kept).min(0xffff << self.scale) as u32
     }
 

@@ -247,7 +247,10 @@ fn a_scaled_window_keeps_its_edge() {
          110  > . ack 1101 win 1047456
          120  < . 1101:1111 ack 1
          130  < . 1111:1112 ack 1
-         # 1,047,445 bytes are left of it: rounded up.
-         130  > . ack 1112 win 1047456",
+         # 1,047,445 bytes are left of it.
+         130  > . ack 1112 win 1047424
+         140  < . 1048540:1048557 ack 1
+         140  > . ack 1112 win 1047424",
     );
+    assert_eq!(script.connection.counters().out_of_order, 1);
 }
