@@ -210,3 +210,44 @@ impl Bbr {
         self.long_inflight.saturating_sub(headroom).max(self.least())
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn pacing_is_one_percent_below_the_bandwidth() {
+        let mut bbr = Bbr::new(1);
+        bbr.bandwidth = 1_000_000;
+        bbr.set_rate(125);
+        assert_eq!(bbr.rate, 1_237_500);
+        // In Startup it only rises.
+        bbr.set_rate(90);
+        assert_eq!(bbr.rate, 1_237_500);
+        bbr.was_full = true;
+        bbr.set_rate(90);
+        assert_eq!(bbr.rate, 891_000);
+    }
+
+    /// `InflightAtLoss`: of a burst of 5,000 bytes behind 95,000, losses pass two percent with byte 1,938.
+    #[test]
+    fn the_bound_is_what_was_in_flight_when_losses_became_too_many() {
+        let mut bbr = Bbr { mss: 1000, mode: Mode::Up, is_probe_sample: true, ..Bbr::new(1) };
+        bbr.sampler.on_sent(Time::millis(1), 95_000, 100_000);
+        let window = Window { cwnd: 120_000, ssthresh: INFINITE };
+        let span = Span { start: 1, sent: Time::millis(1), length: 5000, state: 0 };
+        bbr.on_lost(&window, Time::millis(50), &span);
+        assert_eq!((bbr.long_inflight, bbr.mode), (95_000 + 190_000 / 98, Mode::Down));
+        assert!(bbr.was_too_high);
+    }
+
+    #[test]
+    fn aggregation_is_the_most_of_ten_rounds() {
+        let mut filter = Filter::default();
+        filter.add(7, 0, 5);
+        (1..10).for_each(|round| filter.add(1, round, 5));
+        assert_eq!(filter.max(), 7);
+        filter.add(1, 10, 5);
+        assert_eq!(filter.max(), 1);
+    }
+}
