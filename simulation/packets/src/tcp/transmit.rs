@@ -227,12 +227,20 @@ impl Connection {
 
     /// Sends a bare ACK.
     pub(super) fn acknowledge(&mut self, step: &mut Step<'_>) {
-        self.push_segment(step, self.sender.next, 0, Flags::NONE);
+        self.push_segment(step, self.bare_sequence(), 0, Flags::NONE);
     }
 
     /// Sends a reset: the connection is given up (RFC 9293, section 3.10.7.1).
     pub(super) fn reset(&mut self, step: &mut Step<'_>) {
-        self.push_segment(step, self.sender.next, 0, Flags::RST);
+        self.push_segment(step, self.bare_sequence(), 0, Flags::RST);
+    }
+
+    /// The sequence number of a segment without data: the next one, but within the peer's window, beyond
+    /// which a probe may have gone. Elsewhere the peer would not look at its ACK and window (RFC 9293,
+    /// section 3.10.7.4, first step).
+    fn bare_sequence(&self) -> u64 {
+        let sender = &self.sender;
+        sender.next.min(sender.edge.max(sender.una))
     }
 
     /// Appends a segment with what every one has: ACK, window, timestamps and SACK blocks.

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! Flags: S, F, R, P, `.` (ACK), E (ECE), W (CWR), T (ECT in the IP header). Then data as `start:end`, with
-//! FIN and SYN counted; `ack`; `win`; `sack 5:9,1:3`; `stamp` and `echo`; on a SYN `mss`, `scale`,
-//! `permitted`. An expected segment without `win`, `stamp` or the options of a SYN does not look at them. An
-//! arriving one that has `ce` was marked. What is sent and not expected fails, and so does a timer that sends
-//! something before the next line.
+//! FIN and SYN counted; `seq` of one without; `ack`; `win`; `sack 5:9,1:3`; `stamp` and `echo`; on a SYN
+//! `mss`, `scale`, `permitted`. An expected segment without `win`, `stamp` or the options of a SYN does not
+//! look at them. An arriving one that has `ce` was marked. What is sent and not expected fails, and so does a
+//! timer that sends something before the next line.
 
 use std::collections::VecDeque;
 
@@ -165,15 +165,19 @@ impl Script {
         let all = shown(&segment, true);
         let (expected, _) = parse(rest, line);
         let has = |word: &str| rest.split(' ').any(|other| other == word);
-        let is_looked_at =
-            |word: &str| has(word) || !["win", "stamp", "echo", "mss", "scale", "permitted"].contains(&word);
+        let is_looked_at = |word: &str| {
+            has(word) || !["seq", "win", "stamp", "echo", "mss", "scale", "permitted"].contains(&word)
+        };
         let filter = |text: String| -> Vec<String> {
             let words: Vec<&str> = text.split(' ').collect();
             let mut kept = vec![];
             let mut at = 0;
             while at < words.len() {
-                let takes =
-                    if matches!(words[at], "win" | "stamp" | "echo" | "mss" | "scale") { 2 } else { 1 };
+                let takes = if matches!(words[at], "seq" | "win" | "stamp" | "echo" | "mss" | "scale") {
+                    2
+                } else {
+                    1
+                };
                 if is_looked_at(words[at]) {
                     kept.extend(words[at..at + takes].iter().map(ToString::to_string));
                 }
@@ -209,7 +213,7 @@ fn shown(segment: &Segment, has_options: bool) -> String {
     if segment.has(Flags::ACK) {
         text += &format!(" ack {}", segment.ack);
     }
-    text += &format!(" win {}", segment.window);
+    text += &format!(" seq {} win {}", segment.sequence, segment.window);
     if segment.has(Flags::TIMESTAMPS) {
         text += &format!(" stamp {} echo {}", segment.stamp, segment.echo);
     }
@@ -247,6 +251,10 @@ fn parse(text: &str, line: &str) -> (Segment, bool) {
             || -> u64 { words.next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{line}")) };
         match word {
             "ack" => segment.ack = number(),
+            "seq" => {
+                segment.sequence = number();
+                end = Some(segment.sequence);
+            }
             "win" => segment.window = number() as u32,
             "stamp" => {
                 segment.stamp = number() as u32;

@@ -302,3 +302,20 @@ fn the_round_trip_is_that_of_the_first_segment_acknowledged() {
     );
     assert_eq!(script.connection.smoothed_rtt(), Some(Time::millis(110)));
 }
+
+/// RFC 9293, section 3.10.7.4, first step: beside a probe beyond the peer's window, an ACK stays within it,
+/// or the peer would not hear that this end's window is open.
+#[test]
+fn both_windows_may_be_closed() {
+    let settings = Settings { receive_buffer: 1000, reads_at_once: false, ..plain() };
+    let mut script = Script::established(settings);
+    script.run(
+        "100 < . 1:1001 ack 1 win 0
+         140 > . ack 1001 win 0
+         150 write 500
+         450 > . 1:2 ack 1001
+         550 < . seq 1001 ack 1 win 0
+         600 read 1000
+         600 > . ack 1001 win 1000 seq 1",
+    );
+}
