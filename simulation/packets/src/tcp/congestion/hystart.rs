@@ -125,4 +125,18 @@ mod test {
         let found = rounds(&[40, 40, 43, 46, 49, 52, 55, 58, 61, 64]);
         assert!(found.iter().all(|round| round.1), "4 ms at least, or an eighth: {found:?}");
     }
+
+    #[test]
+    fn an_ack_counts_for_eight_segments_unless_they_are_paced() {
+        for (is_paced, cwnd) in [(false, 18_000), (true, 30_000)] {
+            let (mut hystart, mut window) = (HyStart::new(), Window { cwnd: 10_000, ssthresh: u64::MAX });
+            let signals = Signals { mss: 1000, una: 20_001, next: 30_001, is_paced, ..Signals::default() };
+            hystart.on_ack(
+                &mut window,
+                &signals,
+                &Acked { bytes: 20_000, may_grow: true, ..Acked::default() },
+            );
+            assert_eq!(window.cwnd, cwnd);
+        }
+    }
 }
