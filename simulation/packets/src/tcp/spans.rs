@@ -106,8 +106,8 @@ impl Spans {
         self.list.back()
     }
 
-    /// Bytes under way (`pipe` of RFC 6675, section 4), of `outstanding` bytes without an ACK: what is
-    /// neither with the receiver nor lost, and what was sent again, a second time.
+    /// Bytes under way (RFC 6675, section 4: `pipe`), of `outstanding` bytes without an ACK: what is neither
+    /// with the receiver nor lost, and what was sent again, a second time.
     pub(super) const fn in_flight(&self, outstanding: u64) -> u64 {
         outstanding + self.resent - self.sacked - self.lost
     }
