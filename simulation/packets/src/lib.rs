@@ -33,6 +33,7 @@ mod error;
 pub mod files;
 mod flow;
 pub mod flows;
+mod hash;
 mod host;
 mod link;
 pub mod loss;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::PacketError;
 use crate::clock::{exact, tick_of, whole_ticks};
 use crate::flow::{Flow, Flows, Transport};
+use crate::hash::mix;
 use crate::host::{Endpoint, HostState};
 use crate::network::{Network, NodeKind};
 use crate::packet::{Carried, Forwarded, NetEvent, UdpPacket};
@@ -20,7 +21,7 @@ use crate::partition;
 use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
-use crate::routing::{Ecmp, mix};
+use crate::routing::Ecmp;
 
 /// What a node remembers.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
@@ -282,7 +283,7 @@ impl Model for Packets {
     }
 
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
-        output.add_node(self, lp.0, state);
+        output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {

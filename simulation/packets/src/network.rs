@@ -5,6 +5,8 @@
 
 mod builder;
 mod names;
+mod order;
+mod shortest;
 
 use crate::link::Wire;
 use crate::routing::Routing;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::mix;
 use crate::queue::{Ecn, Packet};
-use crate::routing::mix;
 use crate::tcp::Segment;
 
 /// A UDP packet that has come to a node.

@@ -4,9 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flow::Flow;
-use crate::host::{Arrivals, Endpoint, Sending};
-use crate::model::{NodeState, Packets};
+use crate::flow::{Flow, Flows};
+use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
 use crate::tcp::{Counters, State};
 
@@ -26,13 +25,12 @@ pub struct NetOutput {
 
 impl NetOutput {
     /// Takes in the final state of a node.
-    pub(crate) fn add_node(&mut self, model: &Packets, node: u32, state: &NodeState) {
-        for (number, port) in (0..).zip(&state.ports) {
+    pub(crate) fn add_node(&mut self, flows: &Flows, node: u32, ports: &[Port], host: Option<&HostState>) {
+        for (number, port) in (0..).zip(ports) {
             self.in_flight += port.queued() as u64;
             self.links.push(LinkResult::new(node, number, port));
         }
-        let Some(host) = &state.host else { return };
-        let flows = &model.flows;
+        let Some(host) = host else { return };
         self.sending.extend(flows.sending(node).iter().copied().zip(host.sending.iter().cloned()));
         self.arrivals.extend(flows.arriving(node).iter().copied().zip(host.arrivals.iter().cloned()));
         for (flow, endpoint) in flows.connections(node).iter().zip(&host.connections) {
@@ -150,9 +148,9 @@ pub struct NetResults {
 }
 
 impl NetResults {
-    /// Joins what federates have left behind, in any order.
-    pub fn new(model: &Packets, outputs: &[NetOutput]) -> Self {
-        let mut flows = vec![FlowResult::default(); model.flows().len()];
+    /// Joins what federates have left behind of a model with these flows, in any order.
+    pub fn new(of: &[Flow], outputs: &[NetOutput]) -> Self {
+        let mut flows = vec![FlowResult::default(); of.len()];
         let mut links = Vec::new();
         for output in outputs {
             for (flow, sending) in &output.sending {
@@ -177,7 +175,7 @@ impl NetResults {
             let done_ps = result.receiver.and_then(|receiver| receiver.done_ps)?;
             Some(u128::from(done_ps - flow.start_ps))
         };
-        let completions: Vec<u128> = model.flows().iter().zip(&flows).filter_map(took).collect();
+        let completions: Vec<u128> = of.iter().zip(&flows).filter_map(took).collect();
         // One division of exact sums: the same whatever the partition.
         let mean_s = |sum_ps: u128, count: u64| (count > 0).then(|| sum_ps as f64 / count as f64 / 1e12);
         Self {

@@ -3,11 +3,19 @@
 //! Invariants: routes are shortest; where there are several, the choice depends on nothing but a hash of the
 //! packet or its flow, so that it is the same in whatever partition.
 
+mod dumbbell;
+pub(crate) mod fat_tree;
+mod leaf_spine;
+mod line;
 mod table;
+mod torus;
 
-use crate::topology::{Dumbbell, FatTree, LeafSpine, Line, Star, Torus};
-
-pub(crate) use table::Table;
+pub(crate) use dumbbell::{Dumbbell, Star};
+use fat_tree::FatTree;
+pub(crate) use leaf_spine::LeafSpine;
+pub(crate) use line::Line;
+pub(crate) use table::{NO_COLUMN, Table, Target};
+pub(crate) use torus::Torus;
 
 /// How packets are spread over ways of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -56,20 +64,4 @@ impl Routing {
             _ => true,
         }
     }
-}
-
-/// A well-mixed word (the finalizer of MurmurHash3; Appleby, 2011).
-#[inline(always)]
-pub(crate) const fn mix(mut word: u64) -> u64 {
-    word ^= word >> 33;
-    word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    word ^= word >> 33;
-    word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    word ^ (word >> 33)
-}
-
-/// One of `count` alternatives, by 32 bits of a hash. The product stays in 64 bits, and a division is saved.
-#[inline(always)]
-pub(crate) const fn pick(bits: u32, count: u32) -> u32 {
-    ((bits as u64 * count as u64) >> 32) as u32
 }

@@ -1,8 +1,8 @@
 //! Networks by name: dumbbell, line, star, leaf-spine, fat tree, torus, dragonfly, random.
 //!
 //! Hosts come first in numbers where the topology has no pods, and are called host-0 and so on (in a dumbbell
-//! left-0, right-0). Each topology that computes its routes has them beside its construction, since both rest
-//! on the same numbering of nodes and ports.
+//! left-0, right-0). The routes of a regular topology are computed (the modules of `routing`), and rest on
+//! the numbering of nodes and ports here.
 
 mod dragonfly;
 mod dumbbell;
@@ -17,16 +17,11 @@ use std::fmt::Display;
 use crate::PacketError;
 
 pub use dragonfly::dragonfly;
-pub(crate) use dumbbell::{Dumbbell, Star};
 pub use dumbbell::{dumbbell, star};
-pub(crate) use fat_tree::FatTree;
 pub use fat_tree::fat_tree;
-pub(crate) use leaf_spine::LeafSpine;
 pub use leaf_spine::leaf_spine;
-pub(crate) use line::Line;
 pub use line::line;
 pub use random::random;
-pub(crate) use torus::Torus;
 pub use torus::torus;
 
 /// The most hosts of a topology by name.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Hop, Network, NodeKind};
+use super::{Hop, Network, NodeKind, order, shortest};
 use crate::link::{MOST_LATENCY_PS, MOST_RATE, Wire};
 use crate::packet::Carried;
 use crate::queue::Queue;
-use crate::routing::{Routing, Table};
-use crate::{LinkSpec, PacketError, partition};
+use crate::routing::Routing;
+use crate::{LinkSpec, PacketError};
 
 /// The most nodes of a network.
 const MOST_NODES: usize = 1 << 24;
@@ -123,7 +123,7 @@ impl NetworkBuilder {
     /// [`PacketError::ZeroLatencyLoop`].
     pub fn build(self) -> Result<Network, PacketError> {
         let mut network = self.build_with(|_| Routing::None)?;
-        network.routing = Routing::Table(Table::new(&network)?);
+        network.routing = Routing::Table(shortest::table(&network)?);
         Ok(network)
     }
 
@@ -173,7 +173,7 @@ impl NetworkBuilder {
             order: Vec::new(),
         };
         network.routing = routing(&network);
-        network.order = partition::order(&network);
+        network.order = order::neighbours_together(&network);
         Ok(network)
     }
 

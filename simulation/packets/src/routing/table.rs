@@ -1,109 +1,38 @@
-//! Shortest routes of any graph, in a table.
+//! Routes of any graph, in a table.
 //!
 //! A row is a node, a column a destination: a node at which hosts are. Hosts with one link share the column
 //! of what they are attached to, so that a table of a network with many hosts a switch stays small. An entry
 //! is the number of a set of ports; few sets are different.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use crate::hash::{mix, pick};
 
-use super::{mix, pick};
-use crate::PacketError;
-use crate::network::{Network, NodeKind};
-
-/// The most entries of a table: 1 GiB.
-const MOST_ENTRIES: usize = 1 << 28;
-/// "No column", "no distance".
-const NONE: u32 = u32::MAX;
+/// "No column" of a node that is no host.
+pub(crate) const NO_COLUMN: u32 = u32::MAX;
 
 /// Routes of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    columns: usize,
+    pub columns: usize,
     /// By node: if it is a host, its column; and, for a host with one link, where it is attached and the port
     /// there.
-    targets: Vec<Target>,
+    pub targets: Vec<Target>,
     /// By row and column: a set.
-    entries: Vec<u32>,
+    pub entries: Vec<u32>,
     /// By set, and one more: where its ports start. A port that is to get more than another stands there more
     /// than once.
-    sets: Vec<u32>,
-    ports: Vec<u16>,
+    pub sets: Vec<u32>,
+    pub ports: Vec<u16>,
 }
 
+/// How a host is reached.
 #[derive(Clone, Copy, Debug)]
-struct Target {
-    column: u32,
-    attached: u32,
-    port: u16,
+pub(crate) struct Target {
+    pub column: u32,
+    pub attached: u32,
+    pub port: u16,
 }
 
 impl Table {
-    pub fn new(network: &Network) -> Result<Self, PacketError> {
-        let nodes = network.nodes() as usize;
-        let mut targets = vec![Target { column: NONE, attached: NONE, port: 0 }; nodes];
-        let mut columns: BTreeMap<u32, u32> = BTreeMap::new();
-        for &host in network.hosts() {
-            // Not to another host, which would have to forward.
-            let attached = match network.ports(host) {
-                1 if network.kind(network.peer(host, 0)) != NodeKind::Host => network.peer(host, 0),
-                _ => host,
-            };
-            let fresh = columns.len() as u32;
-            let target = &mut targets[host as usize];
-            target.column = *columns.entry(attached).or_insert(fresh);
-            if attached != host {
-                target.attached = attached;
-                let port = network.port_to(attached, host).expect("a link has two ends");
-                target.port = port as u16;
-            }
-        }
-        let count = nodes.saturating_mul(columns.len());
-        if count > MOST_ENTRIES {
-            return Err(PacketError::TooMany { what: "routes in its table", count, most: MOST_ENTRIES });
-        }
-        let mut table = Self {
-            columns: columns.len(),
-            targets,
-            entries: vec![0; count],
-            sets: vec![0, 0],
-            ports: vec![],
-        };
-        let mut known = BTreeMap::from([(Vec::new(), 0)]);
-        for (&to, &column) in &columns {
-            table.fill(network, to, column as usize, &mut known);
-        }
-        Ok(table)
-    }
-
-    /// The column of the routes to `to`.
-    fn fill(&mut self, network: &Network, to: u32, column: usize, known: &mut BTreeMap<Vec<u16>, u32>) {
-        let distances = distances(network, to);
-        for node in 0..network.nodes() {
-            let here = distances[node as usize];
-            if node == to || here == u64::MAX {
-                continue;
-            }
-            let mut set = Vec::new();
-            for port in 0..network.ports(node) {
-                let (peer, link) = (network.peer(node, port), network.link(node, port));
-                let there = distances[peer as usize];
-                let forwards = peer == to || network.kind(peer) != NodeKind::Host;
-                if forwards && there.checked_add(u64::from(link.metric)) == Some(here) {
-                    set.push((port as u16, link.weight));
-                }
-            }
-            let set = repeated(&set);
-            let fresh = known.len() as u32;
-            let number = *known.entry(set).or_insert_with_key(|set| {
-                self.ports.extend(set);
-                self.sets.push(self.ports.len() as u32);
-                fresh
-            });
-            self.entries[node as usize * self.columns + column] = number;
-        }
-    }
-
     #[inline(always)]
     pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
         let target = self.targets[to as usize];
@@ -123,45 +52,8 @@ impl Table {
 
     pub fn reaches(&self, from: u32, to: u32) -> bool {
         let target = self.targets[to as usize];
-        target.column != NONE
+        target.column != NO_COLUMN
             && (target.attached == from
                 || self.entries[from as usize * self.columns + target.column as usize] != 0)
     }
-}
-
-/// The sums of metrics on the shortest ways to `to` (Dijkstra), `u64::MAX` where there is none. Ways do not
-/// lead through hosts.
-fn distances(network: &Network, to: u32) -> Vec<u64> {
-    let mut distances = vec![u64::MAX; network.nodes() as usize];
-    let mut open = BinaryHeap::from([Reverse((0, to))]);
-    distances[to as usize] = 0;
-    while let Some(Reverse((distance, node))) = open.pop() {
-        if distance > distances[node as usize] || (node != to && network.kind(node) == NodeKind::Host) {
-            continue;
-        }
-        for port in 0..network.ports(node) {
-            let peer = network.peer(node, port);
-            let longer = distance + u64::from(network.link(node, port).metric);
-            if longer < distances[peer as usize] {
-                distances[peer as usize] = longer;
-                open.push(Reverse((longer, peer)));
-            }
-        }
-    }
-    distances
-}
-
-/// The ports, each as often as its weight says, divided by what all weights have in common.
-fn repeated(set: &[(u16, u32)]) -> Vec<u16> {
-    let common = set.iter().fold(0, |common, (_, weight)| divisor(common, *weight));
-    let times = |(port, weight): &(u16, u32)| std::iter::repeat_n(*port, (weight / common) as usize);
-    set.iter().flat_map(times).collect()
-}
-
-/// The greatest common divisor.
-const fn divisor(mut one: u32, mut other: u32) -> u32 {
-    while other != 0 {
-        (one, other) = (other, one % other);
-    }
-    one
 }

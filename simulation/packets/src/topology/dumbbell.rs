@@ -2,7 +2,7 @@
 
 use super::{MOST_HOSTS, within};
 use crate::network::{Network, NetworkBuilder, NodeKind};
-use crate::routing::Routing;
+use crate::routing::{Dumbbell, Routing, Star};
 use crate::{LinkSpec, PacketError};
 
 /// `pairs` hosts left-0 .. at router-left, as many right-0 .. at router-right, and a bottleneck between the
@@ -28,30 +28,6 @@ pub fn dumbbell(pairs: u32, access: &LinkSpec, bottleneck: &LinkSpec) -> Result<
     builder.build_with(|_| Routing::Dumbbell(Dumbbell { pairs }))
 }
 
-/// Hosts left, hosts right, the two routers. Ports of a router: its hosts, then the other router.
-#[derive(Clone, Debug)]
-pub(crate) struct Dumbbell {
-    pairs: u32,
-}
-
-impl Dumbbell {
-    #[inline(always)]
-    pub fn port(&self, node: u32, to: u32) -> u32 {
-        let pairs = self.pairs;
-        if node < 2 * pairs {
-            return 0;
-        }
-        let (is_left, to_left) = (node == 2 * pairs, to < pairs);
-        if is_left != to_left {
-            pairs
-        } else if to_left {
-            to
-        } else {
-            to - pairs
-        }
-    }
-}
-
 /// `hosts` hosts host-0 .. at one switch.
 ///
 /// # Errors
@@ -66,17 +42,4 @@ pub fn star(hosts: u32, link: &LinkSpec) -> Result<Network, PacketError> {
         builder.link(host, hub, link)?;
     }
     builder.build_with(|_| Routing::Star(Star { hub }))
-}
-
-/// Hosts, then the switch; its ports are its hosts.
-#[derive(Clone, Debug)]
-pub(crate) struct Star {
-    hub: u32,
-}
-
-impl Star {
-    #[inline(always)]
-    pub fn port(&self, node: u32, to: u32) -> u32 {
-        if node == self.hub { to } else { 0 }
-    }
 }

@@ -3,7 +3,8 @@
 
 use super::refuse;
 use crate::network::{Network, NetworkBuilder, NodeKind};
-use crate::routing::{Routing, pick};
+use crate::routing::Routing;
+use crate::routing::fat_tree::{FatTree, Level, Place};
 use crate::{LinkSpec, PacketError};
 
 /// The most ports of a switch: 524,288 hosts.
@@ -65,47 +66,4 @@ pub fn fat_tree(k: u32, link: &LinkSpec) -> Result<Network, PacketError> {
         (pod * per_pod..(pod + 1) * per_pod).chain(share(pod)..share(pod + 1))
     });
     Ok(network.ordered(order.collect()))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    Host,
-    Edge,
-    Aggregation,
-    Core,
-}
-
-/// Where a node is: looked up, since divisions by a `k` known only at run time are slower.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    pod: u32,
-    level: Level,
-    /// Of a switch its number in its pod, of a host that of its edge switch.
-    index: u32,
-    /// Of a host: its port at its edge switch.
-    port: u32,
-}
-
-/// Ports of an edge switch: its hosts, then the aggregation switches; of one of these: the edges, then its
-/// core switches; of a core switch: the pods.
-#[derive(Clone, Debug)]
-pub(crate) struct FatTree {
-    half: u32,
-    places: Vec<Place>,
-}
-
-impl FatTree {
-    /// The two ways up are drawn from different halves of the hash.
-    #[inline(always)]
-    pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
-        let (here, there) = (&self.places[node as usize], &self.places[to as usize]);
-        match here.level {
-            Level::Host => 0,
-            Level::Edge if here.pod == there.pod && here.index == there.index => there.port,
-            Level::Edge => self.half + pick(hash as u32, self.half),
-            Level::Aggregation if here.pod == there.pod => there.index,
-            Level::Aggregation => self.half + pick((hash >> 32) as u32, self.half),
-            Level::Core => there.pod,
-        }
-    }
 }

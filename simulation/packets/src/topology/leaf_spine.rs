@@ -3,7 +3,7 @@
 
 use super::{MOST_HOSTS, within};
 use crate::network::{Network, NetworkBuilder, NodeKind};
-use crate::routing::{Routing, pick};
+use crate::routing::{LeafSpine, Routing};
 use crate::{LinkSpec, PacketError};
 
 /// `leaves` switches leaf-0 .. with `hosts` hosts each (host-0 .. host-(leaves x hosts - 1), leaf by leaf),
@@ -43,30 +43,4 @@ pub fn leaf_spine(
         std::iter::once(leaf + number).chain(mine).chain(share(number)..share(number + 1))
     });
     Ok(network.ordered(order.collect()))
-}
-
-/// Hosts, leaves, spines. Ports of a leaf: its hosts, then the spines; of a spine: the leaves.
-#[derive(Clone, Debug)]
-pub(crate) struct LeafSpine {
-    leaves: u32,
-    spines: u32,
-    hosts: u32,
-}
-
-impl LeafSpine {
-    #[inline(always)]
-    pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
-        let all = self.leaves * self.hosts;
-        if node < all {
-            return 0;
-        }
-        let leaf = to / self.hosts;
-        if node >= all + self.leaves {
-            leaf
-        } else if node - all == leaf {
-            to % self.hosts
-        } else {
-            self.hosts + pick(hash as u32, self.spines)
-        }
-    }
 }

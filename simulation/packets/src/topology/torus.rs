@@ -2,7 +2,7 @@
 
 use super::{MOST_HOSTS, refuse, within};
 use crate::network::{Network, NetworkBuilder, NodeKind};
-use crate::routing::Routing;
+use crate::routing::{Routing, Torus};
 use crate::{LinkSpec, PacketError};
 
 /// The most dimensions: what a chosen direction each has a bit of the hash for.
@@ -41,60 +41,10 @@ pub fn torus(sides: &[u32], access: &LinkSpec, trunk: &LinkSpec) -> Result<Netwo
         }
         stride *= side;
     }
-    let network = builder.build_with(|network| Routing::Torus(Torus::new(network, sides, count)))?;
+    let routes = |network: &Network| {
+        Routing::Torus(Torus::new(sides, count, |node, peer| network.port_to(node, peer)))
+    };
+    let network = builder.build_with(routes)?;
     // By numbers: runs of them are slabs across the last dimension.
     Ok(network.ordered((0..count).flat_map(|place| [first + place, place]).collect()))
-}
-
-/// Hosts, then switches. Ports of a switch: its host, then the links of each dimension.
-#[derive(Clone, Debug)]
-pub(crate) struct Torus {
-    count: u32,
-    /// By dimension: the side, and the distance of neighbours in numbers.
-    dimensions: Vec<(u32, u32)>,
-    /// By switch and dimension: the ports to the switch before and to the one after.
-    ports: Vec<[u8; 2]>,
-}
-
-impl Torus {
-    fn new(network: &Network, sides: &[u32], count: u32) -> Self {
-        let (mut stride, mut dimensions) = (1, Vec::new());
-        for &side in sides {
-            dimensions.push((side, stride));
-            stride *= side;
-        }
-        let mut ports = Vec::new();
-        for place in 0..count {
-            for &(side, stride) in &dimensions {
-                let at = place / stride % side;
-                let towards = |other: u32| {
-                    let peer = count + place - at * stride + other * stride;
-                    // Only a ring of one switch has no such port, and nothing is sent along it.
-                    network.port_to(count + place, peer).unwrap_or(0) as u8
-                };
-                ports.push([towards((at + side - 1) % side), towards((at + 1) % side)]);
-            }
-        }
-        Self { count, dimensions, ports }
-    }
-
-    /// One dimension after the other, in each the shorter way round; of two equal ones the hash chooses.
-    #[inline(always)]
-    pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
-        if node < self.count || node - self.count == to {
-            return 0;
-        }
-        let place = node - self.count;
-        for (dimension, &(side, stride)) in self.dimensions.iter().enumerate() {
-            let (here, there) = (place / stride % side, to / stride % side);
-            if here != there {
-                let ahead = if there > here { there - here } else { there + side - here };
-                let is_tie = 2 * ahead == side;
-                let plus = if is_tie { hash >> dimension & 1 == 1 } else { 2 * ahead < side };
-                let ports = self.ports[place as usize * self.dimensions.len() + dimension];
-                return u32::from(ports[usize::from(plus)]);
-            }
-        }
-        0
-    }
 }

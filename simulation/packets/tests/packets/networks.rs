@@ -21,5 +21,5 @@ pub fn fat_tree(k: u32) -> Packets {
 pub fn sequential(model: &Packets, until: Time) -> (NetResults, Report<NetOutput>) {
     let run = Simulation::new(model.clone()).protocol(Protocol::Sequential).threads(1).until(until);
     let report = run.run().unwrap();
-    (NetResults::new(model, &report.outputs), report)
+    (NetResults::new(model.flows(), &report.outputs), report)
 }
