@@ -1,7 +1,10 @@
 //! The model under the engine: against formulas and ns-3, and the same under every protocol.
 
 mod digests;
+mod errors;
 mod networks;
 mod random;
+mod routes;
 mod tcp;
 mod udp;
+mod validation;
