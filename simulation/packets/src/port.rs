@@ -115,3 +115,80 @@ impl Port {
             + self.queued() * size_of::<crate::packet::Carried>()
     }
 }
+
+#[cfg(test)]
+mod test {
+    use paceline_kernel::Rng;
+
+    use super::*;
+    use crate::clock::PS_PER_SECOND;
+    use crate::queue::{Limit, QueueSettings};
+
+    /// The definition: the moments at which packets begin and end to be sent, as fractions with the rate
+    /// below.
+    #[derive(Default)]
+    struct Reference {
+        free: u128,
+        /// Start, in picoseconds, and length of all packets.
+        taken: Vec<(u64, u32)>,
+    }
+
+    impl Reference {
+        fn send(&mut self, spec: &LinkSpec, limit: Limit, now_ps: u64, bytes: u32) -> Option<u64> {
+            let waits = || self.taken.iter().filter(|(start_ps, _)| *start_ps > now_ps);
+            let now = u128::from(now_ps) * u128::from(spec.rate);
+            let free_ps = (self.free / u128::from(spec.rate)) as u64;
+            let has_room = match limit {
+                Limit::Packets(most) => waits().count() < most as usize,
+                Limit::Bytes(most) => {
+                    waits().map(|(_, bytes)| u64::from(*bytes)).sum::<u64>() + u64::from(bytes) <= most
+                }
+                Limit::Endless => true,
+            };
+            let is_idle = free_ps <= now_ps;
+            if !is_idle && !has_room {
+                return None;
+            }
+            let start = if is_idle { now } else { self.free };
+            self.taken.push((if is_idle { now_ps } else { free_ps }, bytes));
+            self.free = start + u128::from(bytes) * 8 * u128::from(PS_PER_SECOND);
+            Some((self.free / u128::from(spec.rate)) as u64 + spec.latency_ps)
+        }
+    }
+
+    #[test]
+    fn a_port_is_what_its_definition_says() {
+        let (mut dropped, mut waited) = (0, 0);
+        for case in 0..400 {
+            let mut rng = Rng::new(case, 0x706f_7274);
+            let limit = match rng.below(3) {
+                0 => Limit::Packets(1 + rng.below(6) as u32),
+                1 => Limit::Bytes(1 + rng.below(5_000)),
+                _ => Limit::Endless,
+            };
+            let spec = LinkSpec::new(1_000_000_000 + rng.below(9_000_000_000), rng.below(1_000_000));
+            let spec = spec.queue(QueueSettings::DropTail(limit));
+            let wire = Wire::new(&spec);
+            let (mut port, mut reference) = (Port::new(&wire, &spec, 0, 0), Reference::default());
+            let (mut now_ps, mut last) = (0, 0);
+            for _ in 0..100 {
+                now_ps += rng.below(3_000_000);
+                let bytes = 1 + rng.below(1_500) as u32;
+                let arrival = port.send(&wire, now_ps, bytes);
+                assert_eq!(
+                    arrival,
+                    reference.send(&spec, limit, now_ps, bytes),
+                    "case {case} at {now_ps} ps"
+                );
+                if let Some(arrival) = arrival {
+                    assert!(arrival > last, "case {case}: packets of a link keep their order");
+                    last = arrival;
+                }
+            }
+            assert_eq!(port.sent + port.dropped, 100, "case {case}");
+            dropped += port.dropped;
+            waited += u64::from(port.most_waiting);
+        }
+        assert!(dropped > 1_000 && waited > 1_000, "{dropped} dropped, {waited} waited");
+    }
+}
