@@ -16,7 +16,7 @@ impl Model for Players {
         Time::millis(100)
     }
     fn init(&self, _player: LpId, cx: &mut Context<Self>) -> u64 {
-        cx.schedule(Time::ZERO, ());
+        cx.schedule(self.lookahead(), ());
         0
     }
     fn handle(&self, caught: &mut u64, _potato: &(), cx: &mut Context<Self>) {
