@@ -124,7 +124,22 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         Self { network, hosts, profiles, placed, added, settings, observer, federates, failed, name }
     }
 
-    /// Runs up to this time.
+    /// Runs up to this time. What happens at it still happens, unlike at the horizon of a model of LPs.
+    ///
+    /// ```
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
+    /// use paceline_processes::Simulation;
+    ///
+    /// let ends = |until| {
+    ///     let mut simulation = Simulation::<(), _>::new(Constant::new(0.0), &[(1e9, 1)]).until(until);
+    ///     simulation.spawn("sleeper", HostId(0), async |cx| cx.sleep(Time::secs(3)).await);
+    ///     simulation.run().map(|report| report.ended_by)
+    /// };
+    /// assert_ne!(ends(Time::secs(3))?, paceline_processes::EndedBy::Horizon);
+    /// assert_eq!(ends(Time::secs(3) - Time::TICK)?, paceline_processes::EndedBy::Horizon);
+    /// # Ok::<(), paceline_processes::RunError>(())
+    /// ```
     pub fn until(mut self, until: Time) -> Self {
         self.settings.until = until;
         self

@@ -36,7 +36,7 @@ use crate::desk::{ask, post_request, post_request_if_running};
 pub struct Semaphore(pub(crate) ObjectId);
 
 impl Semaphore {
-    /// Waits for a permit.
+    /// Waits for a permit. A process that ends without [`Semaphore::release`] does not give it back.
     pub async fn acquire<P: Send + 'static>(&self, cx: &Process<P>) -> Result<(), RequestError> {
         truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit: None }).await).map(drop)
     }
