@@ -5,8 +5,8 @@
 use paceline_kernel::{Bits, Time};
 use serde::{Deserialize, Serialize};
 
-use super::hystart::HyStart;
-use super::{Acked, Cause, CongestionControl, Signals, Window, slow_start_growth};
+use super::hystart::{HyStart, grow_in_slow_start};
+use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
 /// C, in segments a cubed second (section 5).
@@ -97,14 +97,10 @@ impl CongestionControl for Cubic {
         if !acked.may_grow {
             return;
         }
-        if !window.is_slow_start() {
-            window.cwnd += self.avoidance_growth(window, signals, acked);
-        } else if window.ssthresh == u64::MAX
-            && let Some(hystart) = &mut self.hystart
-        {
-            hystart.on_ack(window, signals, acked);
+        if window.is_slow_start() {
+            grow_in_slow_start(window, signals, acked, self.hystart.as_mut());
         } else {
-            window.cwnd += slow_start_growth(signals, acked);
+            window.cwnd += self.avoidance_growth(window, signals, acked);
         }
     }
 

@@ -3,7 +3,7 @@
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Acked, Signals, Window};
+use super::{Acked, Signals, Window, slow_start_growth};
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: by how much the round trip has to grow.
 const THRESHOLDS: (Time, Time) = (Time::millis(4), Time::millis(16));
@@ -17,6 +17,20 @@ const SLOWER: u64 = 4;
 const ROUNDS: u8 = 5;
 /// L: how many segments an ACK counts for at most, without pacing.
 const LIMIT: u64 = 8;
+
+/// An ACK in slow start. HyStart++ is for the first slow start only: later ones have a threshold that a loss
+/// has set (RFC 9406, section 4.2).
+pub(super) fn grow_in_slow_start(
+    window: &mut Window,
+    signals: &Signals,
+    acked: &Acked,
+    hystart: Option<&mut HyStart>,
+) {
+    match hystart.filter(|_| window.ssthresh == u64::MAX) {
+        Some(hystart) => hystart.on_ack(window, signals, acked),
+        None => window.cwnd += slow_start_growth(signals, acked),
+    }
+}
 
 /// The state of section 4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::hystart::HyStart;
-use super::{Acked, Cause, CongestionControl, Signals, Window, slow_start_growth};
+use super::hystart::{HyStart, grow_in_slow_start};
+use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
 /// NewReno.
@@ -21,14 +21,10 @@ impl NewReno {
 
     /// Slow start, or congestion avoidance.
     pub(super) fn grow(&mut self, window: &mut Window, signals: &Signals, acked: &Acked) {
-        if !window.is_slow_start() {
-            window.cwnd += self.avoidance_growth(window, signals, acked);
-        } else if window.ssthresh == u64::MAX
-            && let Some(hystart) = &mut self.hystart
-        {
-            hystart.on_ack(window, signals, acked);
+        if window.is_slow_start() {
+            grow_in_slow_start(window, signals, acked, self.hystart.as_deref_mut());
         } else {
-            window.cwnd += slow_start_growth(signals, acked);
+            window.cwnd += self.avoidance_growth(window, signals, acked);
         }
     }
 
