@@ -6,6 +6,8 @@
 use paceline_kernel::Time;
 use thiserror::Error;
 
+use crate::decimal::{self, Parts, Unread};
+
 /// The units, in picoseconds.
 const UNITS: [(&str, u64); 8] = [
     ("ps", 1),
@@ -23,9 +25,6 @@ const TICK: u64 = SECOND / Time::TICKS_PER_SECOND;
 
 const TICK_NAME: &str = if TICK == 1 { "picosecond" } else { "nanosecond" };
 const CLOCK: &str = if TICK == 1 { "213 days" } else { "584 years" };
-
-/// More digits than any valid duration needs, and few enough for 128 bits.
-const MOST_DIGITS: usize = 24;
 
 /// Why a text is not a duration. Whoever reads it says where it stands, and no run begins.
 #[derive(Clone, PartialEq, Eq, Error)]
@@ -63,14 +62,20 @@ paceline_kernel::debug_tells!(DurationError);
 /// assert_eq!(duration("300"), Err(DurationError::NoUnit));
 /// ```
 pub fn duration(text: &str) -> Result<Time, DurationError> {
+    match u64::try_from(parts(text, TICK)?).map(Time::ticks) {
+        Ok(time) if time < Time::MAX => Ok(time),
+        _ => Err(DurationError::TooLong),
+    }
+}
+
+/// The duration in parts of so many picoseconds each.
+pub(crate) fn parts(text: &str, part_ps: u64) -> Result<u128, DurationError> {
     let text = text.trim();
     if text.starts_with(['-', '\u{2212}']) {
         return Err(DurationError::Negative);
     }
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim_start());
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+    let (number, unit) = decimal::split(text);
+    if !decimal::is_number(number) {
         return Err(DurationError::NoNumber);
     }
     if unit.is_empty() {
@@ -79,24 +84,14 @@ pub fn duration(text: &str) -> Result<Time, DurationError> {
     let Some((_, unit_ps)) = UNITS.iter().find(|(name, _)| *name == unit) else {
         return Err(DurationError::UnknownUnit(unit.to_owned()));
     };
-    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
-    if whole.len() > MOST_DIGITS {
-        return Err(DurationError::TooLong);
-    }
-    if fraction.len() > MOST_DIGITS / 2 {
+    let Parts { whole, is_cut } = decimal::times(number, *unit_ps).map_err(|unread| match unread {
+        Unread::NoNumber => DurationError::NoNumber,
+        Unread::TooLarge => DurationError::TooLong,
+    })?;
+    if is_cut || whole % u128::from(part_ps) != 0 {
         return Err(DurationError::TooFine);
     }
-    let digits = |digits: &str| digits.bytes().fold(0u128, |sum, digit| sum * 10 + u128::from(digit - b'0'));
-    let (scale, tick) = (10u128.pow(fraction.len() as u32), u128::from(TICK));
-    let parts = digits(fraction) * u128::from(*unit_ps);
-    let total_ps = digits(whole) * u128::from(*unit_ps) + parts / scale;
-    if parts % scale != 0 || total_ps % tick != 0 {
-        return Err(DurationError::TooFine);
-    }
-    match u64::try_from(total_ps / tick).map(Time::ticks) {
-        Ok(time) if time < Time::MAX => Ok(time),
-        _ => Err(DurationError::TooLong),
-    }
+    Ok(whole / u128::from(part_ps))
 }
 
 #[cfg(test)]
@@ -131,6 +126,7 @@ mod tests {
         assert_eq!(duration("3000ps"), Ok(Time::nanos(3)));
         assert_eq!(duration("0.1ps"), Err(DurationError::TooFine));
         assert_eq!(duration(&format!("{}{}", u64::MAX, Time::UNIT)), Err(DurationError::TooLong));
+        assert_eq!(duration("999999999999999999999999d"), Err(DurationError::TooLong));
         let fine = duration("0.1ns");
         assert_eq!(fine.is_ok(), Time::UNIT == "ps", "{fine:?}");
     }

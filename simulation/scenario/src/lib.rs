@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+mod decimal;
 mod document;
 mod duration;
 mod error;

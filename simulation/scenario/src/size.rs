@@ -4,6 +4,7 @@
 
 use bytesize::ByteSize;
 
+use crate::decimal::{self, Unread};
 use crate::value::{Raw, Unfit, Value};
 
 /// A size of memory, above zero.
@@ -27,11 +28,15 @@ impl Value for Size {
         let bytes = match raw {
             Raw::Integer(bytes) => usize::try_from(*bytes).map_err(|_| Unfit::Kind)?,
             Raw::String(text) => {
-                let size = text
-                    .parse::<ByteSize>()
-                    .map_err(|_| Unfit::Content("it is not a number with such a unit".into()))?;
-                // The parser reads a too large size as the largest number.
-                let bytes = usize::try_from(size.as_u64()).ok().filter(|bytes| *bytes < usize::MAX);
+                let unfit = || Unfit::Content("it is not a number with such a unit".into());
+                let (number, unit) = decimal::split(text);
+                // One of the unit: the parser computes with floats, in which 2.3 MB are 2,299,999 bytes.
+                let one = format!("1{unit}").parse::<ByteSize>().map_err(|_| unfit())?;
+                let bytes = match decimal::times(number, one.as_u64()) {
+                    Ok(parts) => usize::try_from(parts.whole).ok().filter(|bytes| *bytes < usize::MAX),
+                    Err(Unread::TooLarge) => None,
+                    Err(Unread::NoNumber) => return Err(unfit()),
+                };
                 bytes.ok_or_else(|| Unfit::Content("no machine has so much memory".into()))?
             }
             _ => return Err(Unfit::Kind),
@@ -55,6 +60,7 @@ mod tests {
         for (unit, bytes) in units {
             assert_eq!(read(&format!("3{unit}")), Ok(3 * bytes), "{unit}");
             assert_eq!(read(&format!("2.5 {unit}")), Ok(5 * bytes / 2), "{unit}");
+            assert_eq!(read(&format!("2.3{unit}")), Ok(23 * bytes / 10), "{unit}");
         }
         assert_eq!((read("4096"), read("1.5B")), (Ok(4096), Ok(1)));
         assert_eq!(
