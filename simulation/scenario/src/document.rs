@@ -39,8 +39,8 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads a file. Each override is "section.key=value" and replaces the file's value: in all sections of
-    /// that name, in one of them with "section.NAME.key=value", or in a table within a section with
-    /// "section.table.key=value".
+    /// that name, in one of them with "section.NAME.key=value", or in a table within a section, or all of a
+    /// list of tables, with "section.table.key=value".
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let content = std::fs::read(path).map_err(|reason| ScenarioError::unreadable(path, &reason))?;
         let text = Self::decode(path, content)?;
@@ -90,39 +90,20 @@ impl Scenario {
         let header = entry.key.clone();
         let group = self.groups.entry(section.clone());
         let group = group.or_insert_with(|| Group { header, content: Content::Table(Entries::new()) });
-        match (&mut group.content, within) {
-            (Content::Value, _) => {}
-            (Content::Table(entries), None) => {
-                entries.insert(key, entry);
-            }
-            (Content::Table(entries), Some(table)) => {
-                let empty = || Entry {
-                    raw: Raw::Other("a table"),
-                    key: entry.key.clone(),
-                    value: entry.value.clone(),
-                    inner: Some(Entries::new()),
-                    items: Vec::new(),
+        match &mut group.content {
+            Content::Value => Ok(()),
+            Content::Table(entries) => put_into(entries, &section, &within, &key, &entry),
+            Content::List(list) => {
+                let Some((name, inner)) = within.split_first() else {
+                    for (_, entries) in list {
+                        entries.insert(key.clone(), entry.clone());
+                    }
+                    return Ok(());
                 };
-                match entries.entry(table.clone()).or_insert_with(empty) {
-                    Entry { inner: Some(inner), .. } => {
-                        inner.insert(key, entry);
-                    }
-                    other => {
-                        let problem = format!("`{table}` in [{section}] is {}, not a table", other.raw);
-                        return Err(ScenarioError::at(&entry.key, problem, "section.key=value"));
-                    }
-                }
-            }
-            (Content::List(list), None) => {
-                for (_, entries) in list {
-                    entries.insert(key.clone(), entry.clone());
-                }
-            }
-            (Content::List(list), Some(name)) => {
                 let names: Vec<_> = list.iter().filter_map(|(_, entries)| name_of(entries)).collect();
                 let known = || names.iter().map(String::as_str);
-                if !names.contains(&name) {
-                    let hint = nearest(&name, known())
+                if !names.contains(name) {
+                    let hint = nearest(name, known())
                         .map_or(String::new(), |hint| format!("; did you mean {hint:?}?"));
                     let problem = format!("there is no [[{section}]] with the name {name:?}{hint}");
                     return Err(ScenarioError::at(
@@ -131,14 +112,15 @@ impl Scenario {
                         known().collect::<Vec<_>>().join(", "),
                     ));
                 }
+                let path = format!("{section}.{name}");
                 for (_, entries) in
-                    list.iter_mut().filter(|(_, entries)| name_of(entries).as_ref() == Some(&name))
+                    list.iter_mut().filter(|(_, entries)| name_of(entries).as_ref() == Some(name))
                 {
-                    entries.insert(key.clone(), entry.clone());
+                    put_into(entries, &path, inner, &key, &entry)?;
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Takes a section out. A missing section is empty; if the name belongs to something else than a section,
@@ -238,6 +220,41 @@ fn group(
         _ => Content::Value,
     };
     (key.get_ref().to_string(), Group { header: place(key.span()), content })
+}
+
+/// Puts `entry` at `key` into the table that `within` leads to from `entries`, which is called `path`; where
+/// there is a list of tables on the way, into each of them. A table that is not there is made.
+fn put_into(
+    entries: &mut Entries,
+    path: &str,
+    within: &[String],
+    key: &str,
+    entry: &Entry,
+) -> Result<(), ScenarioError> {
+    let Some((table, inner)) = within.split_first() else {
+        entries.insert(key.to_owned(), entry.clone());
+        return Ok(());
+    };
+    let empty = || Entry {
+        raw: Raw::Other("a table"),
+        key: entry.key.clone(),
+        value: entry.value.clone(),
+        inner: Some(Entries::new()),
+        items: Vec::new(),
+    };
+    let deeper = format!("{path}.{table}");
+    let found = entries.entry(table.clone()).or_insert_with(empty);
+    if let Some(entries) = &mut found.inner {
+        return put_into(entries, &deeper, inner, key, entry);
+    }
+    if found.items.is_empty() || found.items.iter().any(|item| item.inner.is_none()) {
+        let problem = format!("`{table}` in [{path}] is {}, not a table", found.raw);
+        return Err(ScenarioError::at(&entry.key, problem, "section.key=value"));
+    }
+    for item in found.items.iter_mut().filter_map(|item| item.inner.as_mut()) {
+        put_into(item, &deeper, inner, key, entry)?;
+    }
+    Ok(())
 }
 
 /// The value of the section's key `name`.

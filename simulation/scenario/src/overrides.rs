@@ -1,5 +1,5 @@
-//! Overrides from the command line: "section.key=value". The name of a table, or of one of several sections,
-//! may stand between section and key.
+//! Overrides from the command line: "section.key=value". The names of tables, or that of one of several
+//! sections, may stand between section and key.
 //!
 //! The value is read as TOML; if it is not valid TOML, it is a string: `run.until=300s` needs no quotes.
 
@@ -15,8 +15,8 @@ use crate::value::Raw;
 
 pub(crate) struct Override {
     pub section: String,
-    /// A table of the section, or the name of one of several sections.
-    pub within: Option<String>,
+    /// Tables on the way to the key, outermost first. In one of several sections the first is its name.
+    pub within: Vec<String>,
     pub key: String,
     pub entry: Entry,
 }
@@ -30,9 +30,8 @@ pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
         return Err(ScenarioError::at(&whole, "an override without `=`", allowed));
     };
     let names: Vec<&str> = path.split('.').map(str::trim).collect();
-    let (section, within, key) = match names[..] {
-        [section, key] => (section, None, key),
-        [section, within, key] => (section, Some(within), key),
+    let (section, within, key) = match &names[..] {
+        [section, within @ .., key] => (*section, within, *key),
         _ => {
             let problem = format!("an override of `{}`, which is not a section and a key", path.trim());
             return Err(ScenarioError::at(&whole, problem, allowed));
@@ -56,7 +55,7 @@ pub(crate) fn parse(argument: &str) -> Result<Override, ScenarioError> {
     };
     Ok(Override {
         section: section.to_owned(),
-        within: within.map(str::to_owned),
+        within: within.iter().map(|name| (*name).to_owned()).collect(),
         key: key.to_owned(),
         entry,
     })

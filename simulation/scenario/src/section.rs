@@ -214,6 +214,36 @@ impl Section {
         Ok(Self { name, folder: self.folder.clone(), header, entries, asked: BTreeSet::new() })
     }
 
+    /// The tables at `key`, each to be read like a section: `[[section.key]]` gives one of several. A missing
+    /// key is none.
+    ///
+    /// ```
+    /// use paceline_scenario::Scenario;
+    /// let text = "[model]\n[[model.flows]]\nto = \"a\"\n[[model.flows]]\nto = \"b\"\n";
+    /// let mut model = Scenario::parse("demo.toml", text, ".".as_ref(), &[])?.section("model")?;
+    /// let mut flows = model.tables("flows")?;
+    /// assert_eq!(flows[1].required::<String>("to")?, "b");
+    /// # Ok::<(), paceline_scenario::ScenarioError>(())
+    /// ```
+    pub fn tables(&mut self, key: &str) -> Result<Vec<Self>, ScenarioError> {
+        if self.is_table(key) {
+            return Ok(vec![self.table(key)?]);
+        }
+        self.ask(key, || ("tables".to_owned(), Missing::Open));
+        let name = format!("[{}.{key}]", self.name.trim_matches(['[', ']']));
+        let Some(entry) = self.entries.get(key) else { return Ok(Vec::new()) };
+        let table = |item: &Entry| {
+            let entries = item.inner.clone()?;
+            let (name, folder, header) = (name.clone(), self.folder.clone(), item.key.clone());
+            Some(Self { name, folder, header, entries, asked: BTreeSet::new() })
+        };
+        let tables: Option<Vec<Self>> = entry.items.iter().map(table).collect();
+        tables.filter(|tables| !tables.is_empty()).ok_or_else(|| {
+            let problem = format!("`{key}` in [{}] cannot be {}", self.name, entry.raw);
+            ScenarioError::at(&entry.value, problem, format!("lines `[{name}]`, each followed by its keys"))
+        })
+    }
+
     /// Whether `key` exists and holds a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.inner.is_some())

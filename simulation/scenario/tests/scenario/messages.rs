@@ -90,7 +90,8 @@ fn mistakes_in_overrides_point_at_the_override() {
         ("lps=5", "not a section and a key"),
         ("model.a.b=5", "unknown key `a` in [model]"),
         ("model.lps.b=5", "`lps` in [model] is the integer 16, not a table"),
-        ("model.a.b.c=5", "not a section and a key"),
+        ("model.a.b.c=5", "unknown key `a` in [model]"),
+        ("model.lps.b.c=5", "`lps` in [model] is the integer 16, not a table"),
         ("model..b=5", "empty name"),
         (".lps=5", "empty name"),
     ] {

@@ -66,6 +66,60 @@ fn an_override_reaches_tables_and_makes_them() {
     assert!(line.starts_with("--set domain.two.settings={ weight = 1.5 }: `weight`"), "{line}");
 }
 
+const FLOWS: &str = r#"[model]
+link = { rate = "1Gbps", queue = { kind = "drop-tail", packets = 50 } }
+bytes = [1, 2]
+
+[[model.flows]]
+to = "a"
+
+[[model.flows]]
+to = "b"
+rate = { mean = 3 }
+"#;
+
+fn model(overrides: &[&str]) -> Result<Section, ScenarioError> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    Scenario::parse("demo.toml", FLOWS, ".".as_ref(), &overrides)?.section("model")
+}
+
+#[test]
+fn tables_of_a_section_come_in_the_order_of_the_file() {
+    let mut model = model(&[]).unwrap();
+    let mut flows = model.tables("flows").unwrap();
+    let to: Vec<String> = flows.iter_mut().map(|flow| flow.required("to").unwrap()).collect();
+    assert_eq!(to, ["a", "b"]);
+    assert!(model.tables("hosts").unwrap().is_empty());
+    assert_eq!(model.tables("link").unwrap().len(), 1, "a single one needs no list");
+    let line = flows.remove(1).finish().unwrap_err().one_line();
+    assert_eq!(line, "demo.toml:10:1: unknown key `rate` in [[model.flows]]; allowed: to");
+    let line = model.tables("bytes").unwrap_err().one_line();
+    assert!(
+        line.starts_with(
+            "demo.toml:3:9: `bytes` in [model] cannot be an array; allowed: lines `[[model.bytes]]`"
+        ),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_override_reaches_any_depth_and_all_of_a_list() {
+    let changes =
+        ["model.link.queue.packets=4", "model.flows.bytes=7", "model.flows.rate.mean=5", "model.a.b.c=1"];
+    let mut model = model(&changes).unwrap();
+    let mut queue = model.table("link").unwrap().table("queue").unwrap();
+    assert_eq!((queue.required::<u32>("packets").unwrap(), queue.has("kind")), (4, true));
+    for mut flow in model.tables("flows").unwrap() {
+        assert_eq!(flow.required::<u32>("bytes").unwrap(), 7);
+        assert_eq!(flow.table("rate").unwrap().required::<u32>("mean").unwrap(), 5);
+    }
+    assert_eq!(model.table("a").unwrap().table("b").unwrap().required::<u32>("c").unwrap(), 1);
+    let line = self::model(&["model.link.rate.mean=1"]).unwrap_err().one_line();
+    assert!(line.contains("`rate` in [model.link] is the string \"1Gbps\", not a table"), "{line}");
+    let line = self::model(&["model.bytes.mean=1"]).unwrap_err().one_line();
+    assert!(line.contains("`bytes` in [model] is an array, not a table"), "{line}");
+}
+
 #[test]
 fn mistakes_in_tables_and_lists_have_their_places() {
     let (mut policy, mut domains) = read(&["domain.one.pins=[0, true]"]).unwrap();
