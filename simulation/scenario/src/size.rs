@@ -2,6 +2,8 @@
 //!
 //! Invariant: a size is above zero and fits the address space; other sizes are refused.
 
+use std::fmt;
+
 use bytesize::ByteSize;
 
 use crate::decimal::{self, Unread};
@@ -20,9 +22,20 @@ pub struct Size {
     pub bytes: usize,
 }
 
+impl fmt::Display for Size {
+    /// In the largest unit of which it is a whole number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+        let fits = |(_, bytes): &&(&str, usize)| self.bytes.is_multiple_of(*bytes);
+        let (name, bytes) = units.iter().find(fits).expect("every size is of whole bytes");
+        write!(f, "{}{name}", self.bytes / bytes)
+    }
+}
+
 impl Value for Size {
     const EXPECTED: &'static str = "a size above zero, such as \"64MiB\", \"1GB\" or \"500kB\", or a number of bytes (units: B, kB, MB, GB, TB, \
          KiB, MiB, GiB, TiB)";
+    const IS_TEXT: bool = true;
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         let bytes = match raw {
@@ -81,6 +94,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_shown_is_what_is_read(bytes in 1usize..usize::MAX) {
+            prop_assert_eq!(read(&Size { bytes }.to_string()), Ok(bytes));
+        }
+
         #[test]
         fn any_text_is_read_or_refused(text in "\\PC*", digits in "[0-9.e\\-]{0,60}", unit in "[a-zA-Z ]{0,4}") {
             let _ = read(&text);
