@@ -119,7 +119,8 @@ impl FlowResult {
         self.arrivals.bytes + self.receiver.map_or(0, |receiver| receiver.counters.delivered)
     }
 
-    fn ends(&self) -> impl Iterator<Item = &TcpResult> {
+    /// The ends of a TCP flow that there are.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &TcpResult> {
         self.sender.iter().chain(&self.receiver)
     }
 }

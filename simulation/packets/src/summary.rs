@@ -1,0 +1,123 @@
+//! What people and scripts see of a run: lines of the summary, and the files `flows.csv` and `links.csv`.
+//!
+//! Invariant: nothing here depends on how the run was done. Sums are of integers, and each quotient is formed
+//! once.
+
+mod rows;
+
+use paceline_results::{Results, RunFacts, Summary};
+
+use crate::results::NetResults;
+use crate::{NetOutput, Network, Packets};
+
+use rows::{FLOWS, FlowRow, LINKS, LinkRow, quoted};
+
+/// What a UDP packet has besides its data: headers of IPv4 (20 bytes), UDP (8) and a point-to-point link (2).
+pub const UDP_HEADER_BYTES: u32 = 30;
+
+/// How many flows that were given up are named.
+const NAMED: usize = 5;
+
+impl Results for Packets {
+    fn results(&self, outputs: Vec<NetOutput>, facts: &RunFacts) -> Result<Summary, String> {
+        let all = NetResults::new(self, &outputs);
+        let known = all.packets_arrived + all.packets_dropped + all.packets_in_flight;
+        if known != all.packets_sent {
+            return Err(format!(
+                "packets got lost: {} were sent, but {} have arrived, {} were dropped and {} are under way",
+                all.packets_sent, all.packets_arrived, all.packets_dropped, all.packets_in_flight
+            ));
+        }
+        let flows = self.flows().iter().zip(&all.flows);
+        let rows: Vec<FlowRow> =
+            flows.map(|(flow, result)| FlowRow::new(self.network(), flow, result)).collect();
+        let run_s = facts.end_time.as_secs_f64();
+        let mut summary = Summary::default();
+        self.count(&all, &mut summary);
+        measure(&all, &rows, run_s, &mut summary);
+        self.tell_of_tcp(&rows, &mut summary);
+        let names = names(self.network());
+        let links: Vec<LinkRow> =
+            all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();
+        summary.file("links.csv", {
+            let names = names.clone();
+            move |to| {
+                to.write_all(LINKS.as_bytes())?;
+                links.iter().try_for_each(|link| to.write_all(link.line(&names).as_bytes()))
+            }
+        });
+        summary.file("flows.csv", move |to| {
+            to.write_all(FLOWS.as_bytes())?;
+            let mut lines = (0u64..).zip(&rows);
+            lines.try_for_each(|(number, row)| to.write_all(row.line(number, &names).as_bytes()))
+        });
+        Ok(summary)
+    }
+}
+
+impl Packets {
+    /// What there is, and where the packets are.
+    fn count(&self, all: &NetResults, summary: &mut Summary) {
+        let network = self.network();
+        summary.line("hosts", network.hosts().len());
+        summary.line("nodes", network.nodes());
+        // A link has an entry for each direction.
+        summary.line("links", all.links.len() / 2);
+        summary.line("flows", all.flows.len());
+        summary.line("packets_sent", all.packets_sent);
+        summary.line("packets_arrived", all.packets_arrived);
+        summary.line("packets_dropped", all.packets_dropped);
+        summary.line("packets_in_flight", all.packets_in_flight);
+    }
+
+    /// What connections counted, where there are any, and those that were given up.
+    fn tell_of_tcp(&self, rows: &[FlowRow], summary: &mut Summary) {
+        let ends = || rows.iter().flat_map(|row| row.result.ends());
+        if ends().next().is_none() {
+            return;
+        }
+        let sum = |of: fn(&crate::tcp::Counters) -> u32| -> u64 {
+            ends().map(|end| u64::from(of(&end.counters))).sum()
+        };
+        summary.line("retransmissions", sum(|counters| counters.retransmissions));
+        summary.line("timeouts", sum(|counters| counters.timeouts));
+        summary.line("marks", sum(|counters| counters.marks_received));
+        let given_up: Vec<usize> =
+            rows.iter().enumerate().filter(|(_, row)| row.is_given_up()).map(|(flow, _)| flow).collect();
+        if given_up.is_empty() {
+            return;
+        }
+        let name = |node: u32| self.network().name(node);
+        let named = |flow: &usize| {
+            let row = &rows[*flow];
+            format!("{flow} from {:?} to {:?}", name(row.from), name(row.to))
+        };
+        let mut text = given_up.iter().take(NAMED).map(named).collect::<Vec<_>>().join(", ");
+        if given_up.len() > NAMED {
+            text += &format!(" and {} more", given_up.len() - NAMED);
+        }
+        summary.line("flows_given_up", text);
+    }
+}
+
+/// Rates and times; what has no value is left out.
+fn measure(all: &NetResults, rows: &[FlowRow], run_s: f64, summary: &mut Summary) {
+    if run_s > 0.0 {
+        let bytes: u64 = rows.iter().map(|row| row.bytes).sum();
+        summary.line("goodput_bps", bytes as f64 * 8.0 / run_s);
+    }
+    if let Some(mean_s) = all.mean_delay_s {
+        summary.line("mean_delay_s", mean_s);
+    }
+    let completions: Vec<u64> = rows.iter().filter_map(FlowRow::completion_ps).collect();
+    summary.line("flows_done", completions.len());
+    if !completions.is_empty() {
+        let sum_ps: u128 = completions.iter().map(|ps| u128::from(*ps)).sum();
+        summary.line("mean_completion_s", sum_ps as f64 / completions.len() as f64 / 1e12);
+    }
+}
+
+/// The names of nodes by number, as CSV has them.
+fn names(network: &Network) -> Vec<String> {
+    (0..network.nodes()).map(|node| quoted(network.name(node))).collect()
+}
