@@ -42,6 +42,8 @@ pub struct Packets {
     spread: u64,
     /// What tells the ways of this run from those of another.
     seed: u64,
+    /// What was taken that the source of the network does not say: for the summary.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Packets {
@@ -55,7 +57,8 @@ impl Packets {
     pub fn new(network: Network, flows: Vec<Flow>) -> Result<Self, PacketError> {
         let flows = Flows::new(&network, flows)?;
         network.check_delays(flows.least_bytes())?;
-        let mut model = Self { network, flows, lookahead: Time::MAX, spread: 0, seed: 0 };
+        let mut model =
+            Self { network, flows, lookahead: Time::MAX, spread: 0, seed: 0, notices: Vec::new() };
         for node in 0..model.network.nodes() {
             let least = (0..model.network.ports(node)).map(|port| model.delay(node, port)).min();
             model.lookahead = model.lookahead.min(least.unwrap_or(Time::MAX));
@@ -74,6 +77,12 @@ impl Packets {
     /// The same with other ways drawn for packets or flows.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// The same with what the summary is to say of where the network comes from.
+    pub fn notices(mut self, notices: Vec<String>) -> Self {
+        self.notices = notices;
         self
     }
 

@@ -59,6 +59,9 @@ impl Packets {
     /// What there is, and where the packets are.
     fn count(&self, all: &NetResults, summary: &mut Summary) {
         let network = self.network();
+        if !self.notices.is_empty() {
+            summary.line("notices", self.notices.join("; "));
+        }
         summary.line("hosts", network.hosts().len());
         summary.line("nodes", network.nodes());
         // A link has an entry for each direction.
