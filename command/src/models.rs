@@ -8,6 +8,7 @@ use paceline_models::chord::Chord;
 use paceline_models::farm::Farm;
 use paceline_models::master_workers::MasterWorkers;
 use paceline_models::mpi_trace::MpiTrace;
+use paceline_models::packets;
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
@@ -40,6 +41,11 @@ pub const PROGRAM: Program = Program {
             name: "wireless-csma",
             about: "the same with path loss and CSMA/CA: hosts find routes by flooding",
             build: Build::Lps(|section, seed| build(section, |section| Csma::from_section(section, seed))),
+        },
+        Kind {
+            name: "packets",
+            about: "hosts, switches and routers send each other packets over links with queues",
+            build: Build::Lps(|section, seed| build(section, |section| packets::from_section(section, seed))),
         },
         Kind {
             name: "chord",

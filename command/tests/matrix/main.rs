@@ -129,3 +129,13 @@ fn wireless_with_pings_singly() {
 fn wireless_with_losses() {
     agrees("Wireless with losses");
 }
+
+#[test]
+fn packets_of_tcp() {
+    agrees("Packets, TCP");
+}
+
+#[test]
+fn packets_of_udp() {
+    agrees("Packets, UDP");
+}

@@ -37,7 +37,7 @@ impl Scenario {
     }
 }
 
-pub const SCENARIOS: [Scenario; 13] = [
+pub const SCENARIOS: [Scenario; 15] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
     scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
@@ -90,6 +90,8 @@ pub const SCENARIOS: [Scenario; 13] = [
         ["30ms", "200ms"],
     )
     .without_undo(),
+    scenario("Packets, TCP", "packets-dumbbell", &[], &[], ["3s", "60s"]).without_undo(),
+    scenario("Packets, UDP", "packets-fat-tree", &["model.k=4"], &[], ["1ms", "20ms"]).without_undo(),
 ];
 
 impl Scenario {

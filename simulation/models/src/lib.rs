@@ -1,6 +1,6 @@
 //! The models that come with Paceline: PHOLD (the field's synthetic benchmark), road traffic on generated
-//! grids and real networks, and wireless ad hoc networks; and models of processes: Chord, BitTorrent, a farm
-//! of workers that fail, master and workers, and replayed MPI programs.
+//! grids and real networks, wireless ad hoc networks, and packet networks; and models of processes: Chord,
+//! BitTorrent, a farm of workers that fail, master and workers, and replayed MPI programs.
 //!
 //! To add a model, write a module with `from_section` and `Results`, and name it in `PROGRAM` of
 //! `command/src/models.rs`.
@@ -14,6 +14,7 @@ mod inbox;
 mod input;
 pub mod master_workers;
 pub mod mpi_trace;
+pub mod packets;
 pub mod phold;
 pub mod traffic;
 pub mod wireless;

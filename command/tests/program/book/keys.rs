@@ -21,9 +21,10 @@ use super::project;
 pub const NO_MEANING: &str = "| ? |";
 
 /// What error messages say of a type at length, and its name in tables.
-const TYPES: [(&str, &str); 8] = [
+const TYPES: [(&str, &str); 9] = [
     ("a duration with its unit, ", "duration"),
     ("a size above zero, such as", "size"),
+    ("a rate above zero with its unit, ", "rate"),
     ("a whole number from 0 to 4294967295", "whole number"),
     ("a whole number from 0 to 18446744073709551615", "whole number"),
     ("a finite number", "number"),
@@ -103,7 +104,7 @@ fn of_section(wanted: &str) -> Table {
     let row = |key: &Key| {
         let kind = type_name(key);
         let unit = match &*kind {
-            "duration" | "size" => "written with it",
+            "duration" | "size" | "rate" => "written with it",
             kind if kind.contains("number") => "?",
             _ => "",
         };
@@ -176,8 +177,8 @@ fn policy_names() -> Vec<String> {
     rows.map(|row| row.trim_start().split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// A scenario that is no file of the project: a machine with one workload, or hosts that move as a trace
-/// says.
+/// A scenario that is no file of the project: a machine with one workload, hosts that move as a trace says,
+/// or a packet network.
 fn scenario(name: &str) -> Option<String> {
     let workload = |keys: &str| {
         format!(
@@ -200,8 +201,56 @@ fn scenario(name: &str) -> Option<String> {
         "wireless-of-rounds" => "[model]\nkind = \"wireless\"\nhosts = 300\nrounds = 5\n".to_owned(),
         "wireless-of-trace" => traced("wireless"),
         "csma-of-trace" => traced("wireless-csma"),
-        _ => return None,
+        _ => packets(name.strip_prefix("packets-of-")?)?,
     })
+}
+
+/// A packet network of this topology, or with such a queue, loss or source.
+fn packets(of: &str) -> Option<String> {
+    let link = |name: &str, more: &str| format!("{name} = {{ rate = \"1Gbps\", latency = \"1us\"{more} }}\n");
+    let plain = |names: &[&str]| names.iter().map(|name| link(name, "")).collect::<String>();
+    let star = |more: &str| ("star", format!("hosts = 2\n{}", link("link", more)));
+    let udp = "transport = \"udp\"\nrate = \"1Mbps\"\nwire_bytes = 100\n";
+    let queue = |keys: &str| star(&format!(", queue = {{ kind = {keys} }}"));
+    let (topology, keys) = match of {
+        "line" => ("line", "hosts = 2\n".to_owned() + &plain(&["access", "trunk"])),
+        "leaf-spine" => {
+            ("leaf-spine", "leaves = 2\nspines = 2\nhosts = 2\n".to_owned() + &plain(&["access", "fabric"]))
+        }
+        "torus" => ("torus", "sides = [2, 2]\n".to_owned() + &plain(&["access", "trunk"])),
+        "dragonfly" => {
+            let numbers = "groups = 2\nrouters = 2\nhosts = 2\nglobal = 1\n";
+            ("dragonfly", numbers.to_owned() + &plain(&["access", "local", "between"]))
+        }
+        "random" => ("random", "hosts = 3\nlinks = 3\n".to_owned() + &plain(&["access", "trunk"])),
+        "red" => queue("\"red\", low = 5, high = 15"),
+        "threshold" => queue("\"threshold\", mark_packets = 20"),
+        "codel" => queue("\"codel\""),
+        "fq-codel" => queue("\"fq-codel\""),
+        "bursts" => star(", burst_loss = { to_bad = 0.01, to_good = 0.5 }"),
+        "jitter" => star(", jitter = { kind = \"uniform\", most = \"1ms\" }"),
+        "exponential-jitter" => star(", jitter = { kind = \"exponential\", mean = \"1ms\" }"),
+        "outages" => star(", outages = [{ down = \"1s\", up = \"2s\" }]"),
+        "file" => {
+            let changes = "[[model.changes]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\n";
+            let path = "path = \"net.edges\"\nnumbers = \"weight\"\n".to_owned();
+            ("file", path + &plain(&["link", "access"]) + changes)
+        }
+        "star" | "on-off" | "list" | "load" => star(""),
+        _ => return None,
+    };
+    let ends = "from = \"host-*\"\nto = \"opposite\"\n";
+    let sources = match of {
+        "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
+        "list" => "transport = \"tcp\"\nlist = \"flows.csv\"\n".to_owned(),
+        "load" => {
+            let load = "transport = \"tcp\"\nload = 0.5\nsizes = \"sizes.txt\"\nuntil = \"1ms\"\n";
+            format!("{ends}{load}")
+        }
+        _ => format!("{ends}{udp}"),
+    };
+    let flow = format!("[[model.flows]]\n{sources}");
+    Some(format!("[model]\nkind = \"packets\"\ntopology = \"{topology}\"\n{keys}{flow}"))
 }
 
 /// The keys of a scenario by section, with these changes to it.
@@ -210,7 +259,14 @@ fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
     let file = scenario(name).map_or(project().join(name), |text| {
         let file = folder.path().join("scenario.toml");
         fs::write(&file, text).unwrap();
-        fs::write(folder.path().join("hosts.movements"), "0 0 0 100 50 50\n0 10 10 100 500 500\n").unwrap();
+        for (name, content) in [
+            ("hosts.movements", "0 0 0 100 50 50\n0 10 10 100 500 500\n"),
+            ("net.edges", "a b 1\nb c 1\n"),
+            ("flows.csv", "start,from,to,bytes\n0,host-0,host-1,1000\n"),
+            ("sizes.txt", "1000 0\n2000 1\n"),
+        ] {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
         file
     });
     let file = file.display().to_string();

@@ -13,6 +13,7 @@ mod mpi_damaged;
 mod mpi_reader;
 mod mpi_requests;
 mod mpi_trace;
+mod packets_modes;
 mod phold;
 mod traffic_modes;
 mod wireless_modes;

@@ -1,0 +1,48 @@
+//! Packet networks (`paceline-packets`) from scenarios: topologies by name or from files, links, and flows
+//! between hosts.
+//!
+//! Invariant: every number is checked where it stands, and what the library refuses is told with the key that
+//! it comes from.
+
+mod arrivals;
+mod files;
+mod flows;
+mod graph;
+mod links;
+mod queues;
+mod refusal;
+mod tcp;
+#[cfg(test)]
+mod test;
+mod topologies;
+
+use paceline_packets::{Ecmp, Packets};
+use paceline_scenario::{ScenarioError, Section};
+
+use flows::Entries;
+use refusal::refuse;
+
+/// The names of [`Ecmp`] in scenarios.
+const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
+
+/// Reads the keys `topology` with those of its kind, `ecmp` ("flow", "packet") and the tables `flows`.
+/// `seed` is that of the run: random networks are drawn from it, and the ways of packets. The key `kind` is
+/// left to the caller.
+///
+/// # Errors
+///
+/// A key or a value that is not allowed, with its place.
+pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, ScenarioError> {
+    let (network, notices) = topologies::read(section, seed)?;
+    let ecmp = section.choice("ecmp", &WAYS, Some(Ecmp::Flow))?;
+    let Entries { flows, entries } = flows::read(section, &network, seed)?;
+    let model = Packets::new(network, flows).map_err(|error| match refusal::flow_of(&error) {
+        // The last table that begins at or before the flow: one without flows begins where the next does.
+        Some((flow, key)) => {
+            let place = entries.partition_point(|(first, _)| *first <= flow) - 1;
+            refuse(&entries[place].1, key, &error)
+        }
+        None => refuse(section, "topology", &error),
+    })?;
+    Ok(model.ecmp(ecmp).seed(seed).notices(notices))
+}

@@ -1,0 +1,186 @@
+//! Flows: who sends to whom, and how.
+
+use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Span, Tcp, Udp, pairs};
+use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
+
+use super::arrivals::{self, Arrival};
+use super::refusal::refuse;
+use super::tcp;
+
+/// The longest packet, in bytes on the wire.
+const MOST_BYTES: u32 = 1_000_000;
+
+/// All flows, and the tables that they come from, each with the number of its first flow.
+pub struct Entries {
+    pub flows: Vec<Flow>,
+    pub entries: Vec<(usize, Section)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Tcp,
+    Udp,
+}
+
+const TRANSPORTS: [(&str, Kind); 2] = [("tcp", Kind::Tcp), ("udp", Kind::Udp)];
+
+/// How the flows of a table send.
+enum Sender {
+    Tcp(Tcp),
+    Udp(UdpSource),
+}
+
+/// Reads the tables `flows`, of which there is at least one. Flows that come by chance are drawn from `seed`.
+pub fn read(section: &mut Section, network: &Network, seed: u64) -> Result<Entries, ScenarioError> {
+    let mut all = Entries { flows: Vec::new(), entries: Vec::new() };
+    for (number, mut entry) in (0u64..).zip(section.tables("flows")?) {
+        let first = all.flows.len();
+        read_entry(&mut entry, network, (seed, number), &mut all.flows)?;
+        all.entries.push((first, entry.clone()));
+        entry.finish()?;
+    }
+    if all.flows.is_empty() {
+        let allowed = "lines `[[model.flows]]`, each followed by `from`, `to`, `transport` and its keys";
+        return Err(section.refuse("flows", "a network in which nobody sends", allowed));
+    }
+    Ok(all)
+}
+
+/// Reads the keys `transport`, `start` ("0s"), those of the transport, and who sends: `from` and `to` with
+/// `apart` ("0s"); of TCP also with a `load`, or a `list` instead.
+fn read_entry(
+    entry: &mut Section,
+    network: &Network,
+    draws: (u64, u64),
+    flows: &mut Vec<Flow>,
+) -> Result<(), ScenarioError> {
+    let kind = entry.choice("transport", &TRANSPORTS, None)?;
+    let start: Picoseconds = entry.or("start", Picoseconds::default())?;
+    let sender = match kind {
+        Kind::Tcp => Sender::Tcp(tcp::read(entry)?),
+        Kind::Udp => Sender::Udp(read_udp(entry)?),
+    };
+    if let Sender::Tcp(tcp) = &sender {
+        let arrivals = match arrivals::by_list(entry, network, start.ps)? {
+            None => arrivals::by_load(entry, network, tcp, start.ps, draws)?,
+            listed => listed,
+        };
+        for arrival in arrivals.iter().flatten() {
+            let &Arrival { from, to, start_ps, bytes } = arrival;
+            check_ends(entry, network, flows.len(), from, to)?;
+            flows.push(Flow::tcp(from, to, tcp.clone().bytes(bytes)).starting(start_ps));
+        }
+        if arrivals.is_some() {
+            return Ok(());
+        }
+    }
+    let (from, to): (String, String) = (entry.required("from")?, entry.required("to")?);
+    let apart: Picoseconds = entry.or("apart", Picoseconds::default())?;
+    for (nth, (from, to)) in (0u64..).zip(ends(entry, network, &from, &to)?) {
+        check_ends(entry, network, flows.len(), from, to)?;
+        let start_ps = start.ps.saturating_add(apart.ps.saturating_mul(nth));
+        flows.push(match &sender {
+            Sender::Tcp(tcp) => Flow::tcp(from, to, tcp.clone()).starting(start_ps),
+            Sender::Udp(source) => source.flow(network, from, to, start_ps),
+        });
+    }
+    Ok(())
+}
+
+/// The pairs of nodes that the patterns `from` and `to` name.
+pub fn ends(
+    entry: &Section,
+    network: &Network,
+    from: &str,
+    to: &str,
+) -> Result<Vec<(u32, u32)>, ScenarioError> {
+    pairs(network, from, to).map_err(|error| {
+        let key = match &error {
+            PacketError::UnknownNode { pattern, .. } if pattern == from => "from",
+            _ => "to",
+        };
+        refuse(entry, key, &error)
+    })
+}
+
+/// The nodes that the pattern `from` names.
+pub fn select(entry: &Section, network: &Network, from: &str) -> Result<Vec<u32>, ScenarioError> {
+    network.select(from).map_err(|error| refuse(entry, "from", &error))
+}
+
+/// Refuses ends between which nothing can be sent.
+fn check_ends(
+    entry: &Section,
+    network: &Network,
+    flow: usize,
+    from: u32,
+    to: u32,
+) -> Result<(), ScenarioError> {
+    let name = |node: u32| network.name(node).to_owned();
+    for (key, node) in [("from", from), ("to", to)] {
+        if network.kind(node) != NodeKind::Host {
+            let kind = network.kind(node).name();
+            return Err(refuse(entry, key, &PacketError::NotAHost { flow, node: name(node), kind }));
+        }
+    }
+    if from == to {
+        return Err(refuse(entry, "to", &PacketError::FlowToItself { flow, host: name(from) }));
+    }
+    if !network.has_route(from, to) {
+        return Err(refuse(entry, "to", &PacketError::NoRoute { from: name(from), to: name(to) }));
+    }
+    Ok(())
+}
+
+/// A source of UDP packets, and whether hosts are kept from sending at the same moments.
+struct UdpSource {
+    udp: Udp,
+    stagger: bool,
+}
+
+impl UdpSource {
+    fn flow(&self, network: &Network, from: u32, to: u32, start_ps: u64) -> Flow {
+        let hosts = network.hosts();
+        let place = hosts.binary_search(&from).expect("flows begin at hosts");
+        let offset_ps = if self.stagger { self.udp.stagger_ps(place as u32, hosts.len() as u32) } else { 0 };
+        Flow::udp(from, to, self.udp).starting(start_ps.saturating_add(offset_ps))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sending {
+    Constant,
+    Poisson,
+    OnOff,
+}
+
+const SENDINGS: [(&str, Sending); 3] =
+    [("constant", Sending::Constant), ("poisson", Sending::Poisson), ("on-off", Sending::OnOff)];
+
+/// Reads the keys `rate`, `wire_bytes`, `packets`, `drive` ("constant"), `stagger` (true) with a constant
+/// rate; `on`, `off` and `spans` ("exponential") with an on-off source.
+fn read_udp(entry: &mut Section) -> Result<UdpSource, ScenarioError> {
+    let rate: Rate = entry.required("rate")?;
+    let wire_bytes: u32 = entry.required("wire_bytes")?;
+    if !(1..=MOST_BYTES).contains(&wire_bytes) {
+        let problem = format!("packets of {wire_bytes} bytes");
+        let allowed = format!("a whole number from 1 to {MOST_BYTES}");
+        return Err(entry.refuse("wire_bytes", problem, allowed));
+    }
+    let packets: Option<u32> = entry.optional("packets")?;
+    let mut stagger = false;
+    let drive = match entry.choice("drive", &SENDINGS, Some(Sending::Constant))? {
+        Sending::Constant => {
+            stagger = entry.or("stagger", true)?;
+            Drive::Constant
+        }
+        Sending::Poisson => Drive::Poisson,
+        Sending::OnOff => {
+            let (on, off): (Picoseconds, Picoseconds) = (entry.required("on")?, entry.required("off")?);
+            let is_fixed = entry.choice("spans", &[("exponential", false), ("fixed", true)], Some(false))?;
+            let span = if is_fixed { Span::Fixed } else { Span::Exponential };
+            Drive::OnOff { on: span(on.ps), off: span(off.ps) }
+        }
+    };
+    Ok(UdpSource { udp: Udp { rate: rate.bps, wire_bytes, drive, packets }, stagger })
+}
