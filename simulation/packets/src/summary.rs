@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 
 impl Results for Packets {
     fn results(&self, outputs: Vec<NetOutput>, facts: &RunFacts) -> Result<Summary, String> {
-        let all = NetResults::new(self, &outputs);
+        let all = NetResults::new(self.flows(), &outputs);
         let known = all.packets_arrived + all.packets_dropped + all.packets_in_flight;
         if known != all.packets_sent {
             return Err(format!(

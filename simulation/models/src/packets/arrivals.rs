@@ -1,5 +1,5 @@
-//! Flows that a table stands for: one for each pair of hosts, those of a list, or those that come by chance at
-//! a load.
+//! Flows that a table stands for: one for each pair of hosts, those of a list, or those that come by chance
+//! at a load.
 
 use paceline_kernel::Rng;
 use paceline_packets::files::{Cdf, ListedFlow, flow_list};
@@ -8,7 +8,7 @@ use paceline_packets::{Network, Tcp};
 use paceline_scenario::{Picoseconds, ScenarioError, Section};
 
 use super::files::Text;
-use super::flows::{ends, select};
+use super::hosts::{ends, select};
 
 /// A TCP flow of a list or by chance.
 pub struct Arrival {
@@ -83,8 +83,8 @@ fn read_sizes(entry: &mut Section, tcp: &Tcp) -> Result<Cdf, ScenarioError> {
     }
 }
 
-/// Reads `list`, a file with flows, if there is one: their starts count from `start_ps`. A host is told by its
-/// name or, where no node is called so, by its number among the hosts.
+/// Reads `list`, a file with flows, if there is one: their starts count from `start_ps`. A host is told by
+/// its name or, where no node is called so, by its number among the hosts.
 pub fn by_list(
     entry: &mut Section,
     network: &Network,

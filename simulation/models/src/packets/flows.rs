@@ -1,9 +1,10 @@
 //! Flows: who sends to whom, and how.
 
-use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Span, Tcp, Udp, pairs};
+use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Span, Tcp, Udp};
 use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
 
 use super::arrivals::{self, Arrival};
+use super::hosts::ends;
 use super::refusal::refuse;
 use super::tcp;
 
@@ -85,27 +86,6 @@ fn read_entry(
         });
     }
     Ok(())
-}
-
-/// The pairs of nodes that the patterns `from` and `to` name.
-pub fn ends(
-    entry: &Section,
-    network: &Network,
-    from: &str,
-    to: &str,
-) -> Result<Vec<(u32, u32)>, ScenarioError> {
-    pairs(network, from, to).map_err(|error| {
-        let key = match &error {
-            PacketError::UnknownNode { pattern, .. } if pattern == from => "from",
-            _ => "to",
-        };
-        refuse(entry, key, &error)
-    })
-}
-
-/// The nodes that the pattern `from` names.
-pub fn select(entry: &Section, network: &Network, from: &str) -> Result<Vec<u32>, ScenarioError> {
-    network.select(from).map_err(|error| refuse(entry, "from", &error))
 }
 
 /// Refuses ends between which nothing can be sent.

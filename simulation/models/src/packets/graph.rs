@@ -22,8 +22,8 @@ const FORMATS: [(&str, Format); 3] =
 /// The most hosts at a node.
 const MOST_HOSTS: u32 = 1000;
 
-/// Reads the keys `path`, `format`, `numbers` of edges, `link`, `hosts` (1), `access` where there are any, and
-/// the tables `changes`. Gives also what the reader of the file took for what that does not say.
+/// Reads the keys `path`, `format`, `numbers` of edges, `link`, `hosts` (1), `access` where there are any,
+/// and the tables `changes`. Gives also what the reader of the file took for what that does not say.
 pub fn read(section: &mut Section) -> Result<(Network, Vec<String>), ScenarioError> {
     let Some(path) = section.file("path")? else {
         let problem = "missing key `path` in [model]";

@@ -3,9 +3,9 @@
 use paceline_kernel::Time;
 use paceline_packets::LinkSpec;
 use paceline_packets::loss::{GilbertElliott, Jitter, JitterDelay, LossModel, Outages};
-use paceline_packets::queue::Share;
 use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
 
+use super::probability::share;
 use super::queues;
 
 /// The greatest rate, and the longest latency, of a link.
@@ -106,12 +106,6 @@ fn read_loss(table: &mut Section) -> Result<Option<LossModel>, ScenarioError> {
     };
     bursts.finish()?;
     Ok(Some(LossModel::GilbertElliott(channel)))
-}
-
-/// A probability.
-pub fn share(section: &Section, key: &str, value: f64) -> Result<Share, ScenarioError> {
-    let problem = || format!("`{key}` cannot be {value}: it is a probability");
-    Share::new(value).ok_or_else(|| section.refuse(key, problem(), "a number from 0 to 1"))
 }
 
 fn read_jitter(table: &mut Section) -> Result<Option<Jitter>, ScenarioError> {

@@ -4,7 +4,7 @@ use paceline_kernel::Time;
 use paceline_packets::queue::{CodelSettings, FqCodelSettings, Limit, QueueSettings, RedSettings, Threshold};
 use paceline_scenario::{ScenarioError, Section, Size};
 
-use super::links::share;
+use super::probability::share;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Discipline {

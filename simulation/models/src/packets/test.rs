@@ -197,7 +197,7 @@ fn queues_and_losses_of_every_kind_are_read() {
     let jitter = "\"20ms\", jitter = { kind = \"uniform\", most = \"1ms\" },";
     let summary =
         run(&DUMBBELL.replace("\"4Mbps\"", "\"10kbps\"").replace("\"20ms\",", jitter), Time::secs(500));
-    let delay = value(&summary, "mean_delay_s") - 0.021016;
+    let delay = value(&summary, "mean_delay_s") - 0.021_016;
     assert!((delay / 0.5e-3 - 1.0).abs() < 0.1, "a mean jitter of {delay} s");
 }
 
