@@ -8,6 +8,7 @@
 //! - `peers` are other processes of the run, `outside` federates that are run elsewhere.
 //! - `watch` shows a run while it goes on; `checkpoint` writes and reads it.
 
+#![allow(clippy::drop_non_drop, reason = "the pulse and the publisher have a Drop only with their features")]
 #![forbid(unsafe_code)]
 
 mod adapt;
