@@ -14,6 +14,9 @@
 //! run ends with its trouble. LPs may be conservative one by one (mixed runs): they take part in safe batches
 //! only.
 //!
+//! A federate whose log is full (`is_full`) only runs what is safe, and else waits for GVT to commit some of
+//! it. Where GVT waits for this very federate, it rolls back what is later, and runs one instant.
+//!
 //! Invariants, whenever no method runs: an event in the queue that is not cancelled comes after everything
 //! its LP has in the log; an LP's part of the log is in the total order; no event before `reach` goes to the
 //! queue unseen. GVT handed in must be a lower bound on every event that any federate may still handle, and

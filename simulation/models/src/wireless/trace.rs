@@ -5,6 +5,9 @@
 //! not. Both become a list of *waypoints* per host: its place at certain times. Between two waypoints a host
 //! moves in a straight line at constant speed; before the first and after the last it stands still.
 //!
+//! To add a format, name it in [`Format::ALL`], read it in a module beside `setdest`, and describe it in
+//! `docs/files.md` and `docs/scenarios.md`.
+//!
 //! Hosts keep the numbers that the file gives them, which may have gaps; places are given out in the file's
 //! coordinates.
 //!

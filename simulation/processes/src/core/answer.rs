@@ -2,7 +2,7 @@
 //! is answered at once, or blocked until that part resumes it.
 //!
 //! To add a request, name it in `request.rs`, handle it here, and give it a method of the handle in
-//! `process.rs` of the crate.
+//! `process.rs` of the crate. If it can act beyond its process's host, `reach` in `part.rs` has to know it.
 
 use std::sync::Arc;
 

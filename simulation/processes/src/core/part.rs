@@ -3,6 +3,8 @@
 //! Hosts may be in different parts, which do not know each other's present; the result must not depend on how
 //! a world is divided. So the rule is the same whether the other host is in the same part or not. Beyond a
 //! host reach only messages to mailboxes that stand at one.
+//!
+//! A request that `reach` does not name is taken for one that acts at its host only.
 
 use std::fmt;
 
