@@ -123,7 +123,7 @@ fn write(
             let files = std::mem::take(&mut workload.summary.files).into_iter();
             let name = workload.name.clone();
             files.map(move |file| {
-                (if several { format!("{name}-{}", file.name) } else { file.name.to_owned() }, file)
+                (if several { format!("{name}-{}", file.name) } else { file.name.to_string() }, file)
             })
         })
         .collect();

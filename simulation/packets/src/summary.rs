@@ -39,15 +39,11 @@ impl Results for Packets {
         let names = names(self.network());
         let links: Vec<LinkRow> =
             all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();
-        summary.file("links.csv", {
+        summary.table("links.csv", &LINKS, {
             let names = names.clone();
-            move |to| {
-                to.write_all(LINKS.as_bytes())?;
-                links.iter().try_for_each(|link| to.write_all(link.line(&names).as_bytes()))
-            }
+            move |to| links.iter().try_for_each(|link| to.write_all(link.line(&names).as_bytes()))
         });
-        summary.file("flows.csv", move |to| {
-            to.write_all(FLOWS.as_bytes())?;
+        summary.table("flows.csv", &FLOWS, move |to| {
             let mut lines = (0u64..).zip(&rows);
             lines.try_for_each(|(number, row)| to.write_all(row.line(number, &names).as_bytes()))
         });

@@ -11,11 +11,15 @@
 #![forbid(unsafe_code)]
 
 pub mod statistics;
+mod table;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use paceline_kernel::{Model, Time};
 use serde_json::Value;
+
+pub use table::{Column, Values};
 
 /// What is known of every run besides the model's outputs, in every mode.
 #[derive(Clone, Copy, Debug)]
@@ -79,10 +83,30 @@ impl Summary {
     /// Adds a file; `write` fills it if the user wants it.
     pub fn file(
         &mut self,
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
     ) {
-        self.files.push(ResultFile { name, write: Box::new(write) });
+        self.files.push(ResultFile { name: name.into(), columns: None, write: Box::new(write) });
+    }
+
+    /// Adds a table, `NAME.csv`: `write` gives its rows, as lines of CSV (RFC 4180) without a header. Users
+    /// may have it in another format.
+    pub fn table(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        columns: &'static [Column],
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+    ) {
+        let with_header = move |to: &mut dyn Write| {
+            let names: Vec<_> = columns.iter().map(|column| column.name).collect();
+            writeln!(to, "{}", names.join(","))?;
+            write(to)
+        };
+        self.files.push(ResultFile {
+            name: name.into(),
+            columns: Some(columns),
+            write: Box::new(with_header),
+        });
     }
 }
 
@@ -92,11 +116,17 @@ type Writer = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
 /// A file that a model can write.
 pub struct ResultFile {
     /// Its name in the output folder, such as `trips.csv`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
+    columns: Option<&'static [Column]>,
     write: Writer,
 }
 
 impl ResultFile {
+    /// The columns of a table.
+    pub fn columns(&self) -> Option<&'static [Column]> {
+        self.columns
+    }
+
     /// Writes its content; `to` should be buffered.
     pub fn write(self, to: &mut dyn Write) -> io::Result<()> {
         (self.write)(to)

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use paceline_kernel::Time;
+use paceline_results::Column;
 use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
@@ -97,6 +98,25 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// The columns of `trips.csv`.
+pub(crate) const TRIPS: [Column; 6] = [
+    Column::integers("vehicle"),
+    Column::integers("origin"),
+    Column::integers("destination"),
+    Column::reals("depart_s"),
+    Column::reals("arrive_s"),
+    Column::reals("free_flow_s"),
+];
+
+/// The columns of `links.csv`.
+pub(crate) const LINKS: [Column; 5] = [
+    Column::integers("from"),
+    Column::integers("to"),
+    Column::integers("vehicles"),
+    Column::reals("mean_time_s"),
+    Column::integers("max_queue"),
+];
+
 /// Writes one line for every vehicle that has arrived.
 pub(crate) fn write_trips(
     to: &mut dyn Write,
@@ -104,7 +124,6 @@ pub(crate) fn write_trips(
     demand: &Demand,
     network: &Network,
 ) -> io::Result<()> {
-    writeln!(to, "vehicle,origin,destination,depart_s,arrive_s,free_flow_s")?;
     for arrival in arrivals {
         let pair = demand.pair(arrival.vehicle);
         writeln!(
@@ -124,7 +143,6 @@ pub(crate) fn write_trips(
 /// Writes one line for every road, in the order of road numbers. The mean time is empty if no vehicle has
 /// left the road.
 pub(crate) fn write_links(to: &mut dyn Write, roads: &[RoadUse], network: &Network) -> io::Result<()> {
-    writeln!(to, "from,to,vehicles,mean_time_s,max_queue")?;
     for used in roads {
         let road = network.road(used.road);
         let mean = used.mean_time(network).map_or(String::new(), |mean| Seconds(mean).to_string());

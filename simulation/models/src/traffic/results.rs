@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Time;
 
-use super::output::{Output, write_links, write_trips};
+use super::output::{LINKS, Output, TRIPS, write_links, write_trips};
 use super::{ANY_ROOM, Traffic};
 use paceline_results::{Results, RunFacts, Summary};
 
@@ -77,8 +77,8 @@ impl Traffic {
 
     fn files(&self, all: Output, summary: &mut Summary) {
         let (demand, network) = (Arc::clone(&self.demand), Arc::clone(&self.network));
-        summary.file("trips.csv", move |to| write_trips(to, &all.arrivals, &demand, &network));
+        summary.table("trips.csv", &TRIPS, move |to| write_trips(to, &all.arrivals, &demand, &network));
         let network = Arc::clone(&self.network);
-        summary.file("links.csv", move |to| write_links(to, &all.roads, &network));
+        summary.table("links.csv", &LINKS, move |to| write_links(to, &all.roads, &network));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::host::MOST;
 use super::space::{Point, Space};
 use super::{Deliveries, Motion, Wireless};
-use paceline_results::{Results, RunFacts, Summary};
+use paceline_results::{Column, Results, RunFacts, Summary};
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl Results for Wireless {
         );
         self.motion.report(&mut summary);
         let (hosts, space, motion) = (all.hosts, self.space, self.motion.clone());
-        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space, &motion));
+        summary.table("hosts.csv", &HOSTS, move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
     }
 }
@@ -116,8 +116,16 @@ pub(crate) fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
+/// The columns of `hosts.csv`.
+const HOSTS: [Column; 5] = [
+    Column::integers("host"),
+    Column::reals("x"),
+    Column::reals("y"),
+    Column::integers("pings_sent"),
+    Column::integers("pings_heard"),
+];
+
 fn write_hosts(to: &mut dyn Write, hosts: &[HostLine], space: Space, motion: &Motion) -> io::Result<()> {
-    writeln!(to, "host,x,y,pings_sent,pings_heard")?;
     for line in hosts {
         writeln!(to, "{},{},{},{}", motion.number(line.host), space.shown(line.at), line.pings, line.heard)?;
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Csma, Motion, Tally};
 use crate::wireless::space::{Point, Space};
 use crate::wireless::sum;
-use paceline_results::{Results, RunFacts, Summary};
+use paceline_results::{Column, Results, RunFacts, Summary};
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +60,26 @@ impl Results for Csma {
         summary.line("hops_histogram", hops.into_iter().map(Value::from).collect::<Vec<_>>());
         self.motion.report(&mut summary);
         let (space, motion) = (self.space, self.motion.clone());
-        summary.file("hosts.csv", move |to| write_hosts(to, &hosts, space, &motion));
+        summary.table("hosts.csv", &HOSTS, move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
     }
 }
+
+/// The columns of `hosts.csv`.
+const HOSTS: [Column; 12] = [
+    Column::integers("host"),
+    Column::reals("x"),
+    Column::reals("y"),
+    Column::integers("sent"),
+    Column::integers("resent"),
+    Column::integers("in_range"),
+    Column::integers("received"),
+    Column::integers("collided"),
+    Column::integers("missed"),
+    Column::integers("given_up"),
+    Column::integers("asked"),
+    Column::integers("answered"),
+];
 
 fn write_hosts(
     to: &mut dyn Write,
@@ -71,7 +87,6 @@ fn write_hosts(
     space: Space,
     motion: &Motion,
 ) -> io::Result<()> {
-    writeln!(to, "host,x,y,sent,resent,in_range,received,collided,missed,given_up,asked,answered")?;
     for (host, at, tally) in hosts {
         let (number, place) = (motion.number(*host), space.shown(*at));
         let Tally { sent, resent, in_range, received, collided, missed, given_up, asked, answered, .. } =

@@ -1,5 +1,7 @@
 //! The lines of `flows.csv` and `links.csv`.
 
+use paceline_results::Column;
+
 use crate::clock::PS_PER_SECOND;
 use crate::results::{FlowResult, LinkResult};
 use crate::tcp::State;
@@ -29,7 +31,26 @@ fn seconds(ps: u64) -> String {
     format!("{whole}.{}", format!("{rest:012}").trim_end_matches('0'))
 }
 
-pub const FLOWS: &str = "flow,from,to,transport,start_s,end_s,completion_s,slowdown,bytes,packets_sent,packets_arrived,mean_delay_s,reordered,retransmissions,timeouts,duplicate_acks,marks\n";
+/// The columns of `flows.csv`.
+pub const FLOWS: [Column; 17] = [
+    Column::integers("flow"),
+    Column::texts("from"),
+    Column::texts("to"),
+    Column::texts("transport"),
+    Column::reals("start_s"),
+    Column::reals("end_s"),
+    Column::reals("completion_s"),
+    Column::reals("slowdown"),
+    Column::integers("bytes"),
+    Column::integers("packets_sent"),
+    Column::integers("packets_arrived"),
+    Column::reals("mean_delay_s"),
+    Column::integers("reordered"),
+    Column::integers("retransmissions"),
+    Column::integers("timeouts"),
+    Column::integers("duplicate_acks"),
+    Column::integers("marks"),
+];
 
 /// A line of `flows.csv`.
 #[derive(Debug)]
@@ -152,7 +173,19 @@ fn ideal_ps(network: &Network, from: u32, to: u32, tcp: &Tcp, bytes: u64) -> u64
     u64::try_from(sum_ps + time_ps(others, slowest)).unwrap_or(u64::MAX)
 }
 
-pub const LINKS: &str = "from,to,rate_bps,packets,bytes,dropped,lost,marked,most_waiting,utilisation\n";
+/// The columns of `links.csv`.
+pub const LINKS: [Column; 10] = [
+    Column::texts("from"),
+    Column::texts("to"),
+    Column::integers("rate_bps"),
+    Column::integers("packets"),
+    Column::integers("bytes"),
+    Column::integers("dropped"),
+    Column::integers("lost"),
+    Column::integers("marked"),
+    Column::integers("most_waiting"),
+    Column::reals("utilisation"),
+];
 
 /// A line of `links.csv`: one direction of a link.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ fn files_hold_exact_times_and_do_not_depend_on_the_order_of_outputs() {
         let summary = model.results(outputs, &facts).expect("nobody is lost");
         let mut written = Vec::new();
         for file in summary.files {
-            written.push((file.name, Vec::new()));
+            written.push((file.name.clone(), Vec::new()));
             file.write(&mut written.last_mut().expect("just pushed").1).expect("memory takes everything");
         }
         written
