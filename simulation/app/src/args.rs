@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 use paceline_engine::MOST_THREADS;
 
 use crate::log::LogArguments;
+use crate::tables::TableArguments;
 #[cfg(target_os = "linux")]
 use together::TogetherArguments;
 
@@ -154,6 +155,10 @@ pub struct ResultArguments {
     /// the run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// In which format.
+    #[command(flatten)]
+    pub tables: TableArguments,
 
     /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
     ///

@@ -60,9 +60,10 @@ pub fn write(
     files: Vec<ResultFile>,
     page: Option<&dyn Fn() -> String>,
 ) -> Result<Vec<PathBuf>, CommandError> {
-    output.write_summary(results, files.iter().map(|file| file.name.to_owned()));
+    let format = output.tables;
+    output.write_summary(results, files.iter().map(|file| format.name(file)));
     for file in files {
-        output.write(file.name, |to| file.write(to));
+        output.write(&format.name(&file), |to| format.write(file, to));
     }
     if let Some(page) = page.filter(|_| output.lacks_summary()) {
         stdout::print(&page())?;

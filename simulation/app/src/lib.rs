@@ -97,6 +97,7 @@ mod settings;
 pub mod signals;
 pub mod stdout;
 pub mod summary;
+pub mod tables;
 pub mod terminal;
 pub mod text;
 #[cfg(target_os = "linux")]

@@ -15,6 +15,7 @@ use paceline_files::{FolderLock, NewFile, irregular, leftovers};
 use serde_json::Value;
 
 use crate::failure::CommandError;
+use crate::tables::Tables;
 use crate::{progress, stdout};
 use earlier::Earlier;
 pub use earlier::Identity;
@@ -43,6 +44,8 @@ pub fn deliver(
 #[derive(Debug)]
 pub struct Output {
     folder: PathBuf,
+    /// How tables are written.
+    pub tables: Tables,
     made: bool,
     /// Held until the end.
     _lock: FolderLock,
@@ -79,6 +82,7 @@ impl Output {
         let earlier = Earlier::find(folder, SUMMARY, run);
         let output = Self {
             folder: folder.to_owned(),
+            tables: Tables::default(),
             made,
             _lock: lock,
             earlier,
@@ -93,6 +97,12 @@ impl Output {
             return Err(CommandError::Write(path, reason));
         }
         Ok(output)
+    }
+
+    /// The same with tables in another format.
+    pub fn with(mut self, tables: Tables) -> Self {
+        self.tables = tables;
+        self
     }
 
     /// Writes the summary: these results, and the names of the files that are to stand beside it.

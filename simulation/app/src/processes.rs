@@ -59,7 +59,8 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
         return Err(ProcessFailure::Run(RunError::Observed.into()).into());
     }
     let identity = loaded.provenance.identity(settings.seed);
-    let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
+    let open = |folder| Output::open(folder, &identity).map(|output| output.with(results.tables.format()));
+    let output = results.out.as_deref().map(open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let control = Control::default();
     let stop = control.clone();

@@ -168,7 +168,8 @@ pub fn carry_out(
     let Loaded { scenario, kind, model, settings, inputs, provenance, .. } = loaded;
     let checkpoints = checkpoints::place(&header, settings.checkpoint, resumed.as_ref(), results)?;
     let identity = provenance.identity(settings.seed);
-    let output = results.out.as_deref().map(|folder| Output::open(folder, &identity)).transpose()?;
+    let open = |folder| Output::open(folder, &identity).map(|output| output.with(results.tables.format()));
+    let output = results.out.as_deref().map(open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
     if joined.is_some() && results.log.log.is_some() {
         return Err(CommandError::Option(ONE_PROCESS.into()));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::{OutputArguments, ScenarioArguments};
+use crate::tables::TableArguments;
 
 /// The most replications.
 const MOST: i64 = 100_000;
@@ -32,6 +33,10 @@ pub struct ReplicateArguments {
     /// The files hold results only, no speeds: they are byte-identical however the replications are run.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// In which format.
+    #[command(flatten)]
+    pub tables: TableArguments,
 
     /// What to print.
     #[command(flatten)]

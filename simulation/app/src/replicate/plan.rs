@@ -12,6 +12,7 @@ use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::output::Identity;
 use crate::provenance::Provenance;
+use crate::tables::Tables;
 
 /// The greatest seed that a scenario can hold: TOML's integers have 64 bits with a sign.
 const LAST_SEED: u64 = i64::MAX as u64;
@@ -42,6 +43,8 @@ pub struct Plan {
     pub until: Option<Time>,
     /// What the results come from.
     pub provenance: Provenance,
+    /// How tables are written.
+    pub tables: Tables,
 }
 
 impl Plan {
@@ -73,7 +76,19 @@ impl Plan {
             eprintln!("warning: replications write no checkpoints: run.checkpoint has no effect");
         }
         source.overrides.push(format!("run.threads={threads}"));
-        Ok(Self { source, model, units, first_seed, replications, at_once, threads, until, provenance })
+        let tables = arguments.tables.format();
+        Ok(Self {
+            source,
+            model,
+            units,
+            first_seed,
+            replications,
+            at_once,
+            threads,
+            until,
+            provenance,
+            tables,
+        })
     }
 
     /// What distinguishes the results of all together from those of other replications.
