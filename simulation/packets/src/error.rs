@@ -47,6 +47,9 @@ pub enum PacketError {
     /// A queue that cannot be.
     #[error("the link from {from:?} to {to:?} has {error}")]
     Queue { from: String, to: String, error: QueueError },
+    /// A switch that cannot be.
+    #[error("the switch {node:?} has {error}")]
+    Switch { node: String, error: QueueError },
     /// A flow that cannot get where it is to go.
     #[error("there is no route from {from:?} to {to:?}; allowed: flows between nodes that links join")]
     NoRoute { from: String, to: String },

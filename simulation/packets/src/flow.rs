@@ -12,6 +12,8 @@ use crate::udp::{Source, Udp};
 
 /// A TCP header without options, in bytes.
 const LEAST_HEADER: u32 = 20;
+/// The longest TCP header, in bytes.
+const MOST_HEADER: u32 = 60;
 /// The most bytes of headers below TCP.
 const MOST_BELOW: u32 = 1_000;
 
@@ -63,22 +65,30 @@ pub struct Flow {
     pub start_ps: u64,
     /// How it sends.
     pub transport: Transport,
+    /// The class of its packets in both directions, from 0 to 7: queues of classes, and PFC.
+    pub class: u8,
 }
 
 impl Flow {
-    /// A flow of UDP packets that begins at time zero.
+    /// A flow of UDP packets that begins at time zero, of class 0.
     pub fn udp(from: u32, to: u32, udp: Udp) -> Self {
-        Self { from, to, start_ps: 0, transport: Transport::Udp(udp) }
+        Self { from, to, start_ps: 0, transport: Transport::Udp(udp), class: 0 }
     }
 
-    /// A TCP flow that begins at time zero.
+    /// A TCP flow that begins at time zero, of class 0.
     pub fn tcp(from: u32, to: u32, tcp: Tcp) -> Self {
-        Self { from, to, start_ps: 0, transport: Transport::Tcp(tcp) }
+        Self { from, to, start_ps: 0, transport: Transport::Tcp(tcp), class: 0 }
     }
 
     /// The same, beginning at `start_ps` picoseconds.
     pub fn starting(mut self, start_ps: u64) -> Self {
         self.start_ps = start_ps;
+        self
+    }
+
+    /// The same, with packets of another class.
+    pub fn class(mut self, class: u8) -> Self {
+        self.class = class;
         self
     }
 }
@@ -203,7 +213,7 @@ impl Flows {
         let (mut ends, mut sources) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
         for (number, flow) in list.iter().enumerate() {
             check(network, number, flow)?;
-            let &Flow { from, to, start_ps, ref transport } = flow;
+            let &Flow { from, to, start_ps, ref transport, .. } = flow;
             let (from_slot, to_slot, source) = match transport {
                 Transport::Udp(udp) => {
                     let source = Some(Source::new(udp, start_ps));
@@ -240,6 +250,22 @@ impl Flows {
             Transport::Tcp(tcp) => tcp,
             Transport::Udp(_) => unreachable!("only TCP flows have connections"),
         }
+    }
+
+    /// The class of a flow's packets.
+    pub fn class(&self, flow: u32) -> u8 {
+        self.list[flow as usize].class
+    }
+
+    /// A length that no packet of any flow exceeds.
+    pub fn most_bytes(&self) -> u32 {
+        let most = |flow: &Flow| match &flow.transport {
+            Transport::Udp(udp) => udp.wire_bytes,
+            Transport::Tcp(tcp) => {
+                tcp.below_bytes + MOST_HEADER + u32::from(tcp.sender.mss.max(tcp.receiver.mss))
+            }
+        };
+        self.list.iter().map(most).max().unwrap_or(1)
     }
 
     /// The length of the least packet of any flow.
@@ -292,6 +318,9 @@ fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), PacketErro
             return refuse("bytes", tcp.bytes.unwrap_or(0), "at most 2^62");
         }
         _ => {}
+    }
+    if flow.class > 7 {
+        return refuse("class", u64::from(flow.class), "from 0 to 7");
     }
     if flow.start_ps > crate::link::MOST_LATENCY_PS {
         return refuse("start", flow.start_ps, "at most 10^18 ps, 11 days");

@@ -78,6 +78,8 @@ pub(crate) struct Wire {
     pub latency_ps: u64,
     /// Drop-tail, and nothing happens to packets on the way.
     pub is_plain: bool,
+    /// Both ends obey pause frames.
+    pub is_controlled: bool,
     /// The most packets that may wait, of a plain link.
     pub packets: u32,
     /// The most bytes that may wait, of a plain link.
@@ -104,6 +106,7 @@ impl Wire {
             rate: spec.rate,
             latency_ps: spec.latency_ps,
             is_plain: is_drop_tail && changes_nothing,
+            is_controlled: false,
             packets,
             bytes,
             loss: spec.loss,

@@ -4,7 +4,9 @@
 //! does depends on its own state, the event and the parameters alone.
 
 mod connections;
+mod switches;
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
@@ -22,14 +24,28 @@ use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
 use crate::routing::Ecmp;
+use crate::switch::{Switch, Switches};
 
 /// What a node remembers.
-#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeState {
     /// By port.
     pub ports: Vec<Port>,
     /// What hosts have besides.
     pub host: Option<Box<HostState>>,
+    /// What switches with a shared buffer have besides.
+    pub switch: Option<Box<Switch>>,
+}
+
+/// Without a shared buffer there is nothing to hash of it, so that digests of other networks stay what they
+/// were.
+impl Hash for NodeState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.ports, &self.host).hash(hasher);
+        if let Some(switch) = &self.switch {
+            switch.hash(hasher);
+        }
+    }
 }
 
 /// A packet network and what is sent on it.
@@ -37,6 +53,8 @@ pub struct NodeState {
 pub struct Packets {
     network: Network,
     pub(crate) flows: Flows,
+    /// How switches share buffers, if they do.
+    pub(crate) switches: Option<Switches>,
     lookahead: Time,
     /// The bits of a packet's number that count for its way: all, or none.
     spread: u64,
@@ -57,15 +75,17 @@ impl Packets {
     pub fn new(network: Network, flows: Vec<Flow>) -> Result<Self, PacketError> {
         let flows = Flows::new(&network, flows)?;
         network.check_delays(flows.least_bytes())?;
-        let mut model =
-            Self { network, flows, lookahead: Time::MAX, spread: 0, seed: 0, notices: Vec::new() };
-        for node in 0..model.network.nodes() {
-            let least = (0..model.network.ports(node)).map(|port| model.delay(node, port)).min();
-            model.lookahead = model.lookahead.min(least.unwrap_or(Time::MAX));
-        }
-        // Without a link nothing is ever sent.
-        model.lookahead = if model.lookahead == Time::MAX { Time::TICK } else { model.lookahead };
+        let (lookahead, switches, notices) = (Time::TICK, None, Vec::new());
+        let mut model = Self { network, flows, switches, lookahead, spread: 0, seed: 0, notices };
+        model.lookahead = model.least_delay();
         Ok(model)
+    }
+
+    /// The least delay of any packet on any link.
+    fn least_delay(&self) -> Time {
+        let ports = |node| (0..self.network.ports(node)).map(move |port| self.delay(node, port));
+        // Without a link nothing is ever sent.
+        (0..self.network.nodes()).flat_map(ports).min().unwrap_or(Time::TICK)
     }
 
     /// The same with another way to spread packets over ways of equal length.
@@ -99,7 +119,14 @@ impl Packets {
     /// The least delay of a packet from a node through one of its ports to the next node.
     fn delay(&self, node: u32, port: u32) -> Time {
         let wire = self.network.wire(self.network.hop(node, port));
-        whole_ticks(wire.latency_ps + wire.transmission(self.flows.least_bytes(), &mut 0))
+        whole_ticks(wire.latency_ps + wire.transmission(self.least_bytes(), &mut 0))
+    }
+
+    /// The port through which a node sends a packet towards `to`.
+    #[inline(always)]
+    fn port<P: Forwarded>(&self, node: u32, to: u32, packet: &P) -> u32 {
+        // The way is a function of flow and number, so that it does not depend on who asks.
+        self.network.routing.port(node, to, mix(packet.key(self.spread) ^ self.seed))
     }
 
     /// Sends a packet on towards `to`.
@@ -113,8 +140,7 @@ impl Packets {
         cx: &mut Context<'_, Self>,
     ) {
         let me = cx.lp().0;
-        // The way is a function of flow and number, so that it does not depend on who asks.
-        let port = self.network.routing.port(me, to, mix(packet.key(self.spread) ^ self.seed));
+        let port = self.port(me, to, &packet);
         let hop = self.network.hop(me, port);
         let wire = self.network.wire(hop);
         if !wire.is_plain {
@@ -139,8 +165,12 @@ impl Packets {
     ) {
         let hop = self.network.hop(cx.lp().0, number);
         let port = &mut ports[number as usize];
+        if port.is_controlled() {
+            return self.send_controlled(port, now_ps, number, &packet, cx);
+        }
         if port.is_queue() {
-            if port.enqueue(now_ps, Carried::new(&packet)) {
+            let packet = Carried::new(&packet, self.flows.class(packet.flow()));
+            if port.enqueue(now_ps, packet, &mut Vec::new()) {
                 self.serve(port, now_ps, number, cx);
             }
             return;
@@ -155,7 +185,8 @@ impl Packets {
     /// Sends the next packet of a port's queue, and sees to it that the port is served again.
     fn serve(&self, port: &mut Port, now_ps: u64, number: u32, cx: &mut Context<'_, Self>) {
         let hop = self.network.hop(cx.lp().0, number);
-        let Some((packet, sent)) = port.serve(self.network.wire(hop), now_ps) else { return };
+        let served = port.serve(self.network.wire(hop), now_ps, &mut Vec::new());
+        let Some((packet, sent)) = served else { return };
         cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
         if let Some(arrival_ps) = sent.arrival_ps {
             let (tick, slack) = tick_of(arrival_ps);
@@ -197,10 +228,11 @@ impl Model for Packets {
         let digest = Digest::of(&(&links, format!("{:?}", self.flows.list)));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}",
             links.len(),
             self.spread,
-            self.seed
+            self.seed,
+            self.switches.as_ref().map(|switches| &switches.settings)
         )
     }
 
@@ -231,7 +263,9 @@ impl Model for Packets {
         });
         let ports = ports.collect();
         if self.network.kind(node) != NodeKind::Host {
-            return NodeState { ports, host: None };
+            let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));
+            let switch = switch.map(|switch| Box::new(switch.expect("the settings of switches are checked")));
+            return NodeState { ports, host: None, switch };
         }
         let flows = &self.flows;
         let connections = flows.connections(node);
@@ -247,7 +281,7 @@ impl Model for Packets {
         for &flow in connections.iter().filter(|flow| flows.ends[**flow as usize].from == node) {
             cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
-        NodeState { ports, host: Some(Box::new(host)) }
+        NodeState { ports, host: Some(Box::new(host)), switch: None }
     }
 
     #[inline(always)]
@@ -278,25 +312,30 @@ impl Model for Packets {
             NetEvent::Wake { flow, generation, is_back } => {
                 self.wake(state, *flow, *generation, *is_back, cx)
             }
+            NetEvent::Ready { port } if self.switches.is_some() => self.port_is_free(state, *port, cx),
             NetEvent::Ready { port } => {
                 // Exactly when the link is free: the port knows it better than the event.
                 self.serve(&mut state.ports[*port as usize], 0, *port, cx);
             }
+            NetEvent::Entering(entering) => self.enter(state, entering, cx),
+            NetEvent::Pause { port, paused, slack } => self.obey(state, *port, *paused, *slack, cx),
         }
     }
 
     fn state_bytes(&self, state: &NodeState) -> usize {
         let ports: usize = state.ports.iter().map(|port| size_of::<Port>() + port.heap_bytes()).sum();
         let host = state.host.as_ref().map_or(0, |host| size_of::<HostState>() + host.heap_bytes());
-        size_of::<NodeState>() + ports + host
+        let switch = state.switch.as_ref().map_or(0, |switch| switch.heap_bytes());
+        size_of::<NodeState>() + ports + host + switch
     }
 
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
         output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
+        output.switches.add_node(lp.0, &state.ports, state.switch.as_deref());
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {
-        output.in_flight += u64::from(matches!(event, NetEvent::Udp(_) | NetEvent::Tcp(_)));
+        output.in_flight += u64::from(event.is_packet());
     }
 
     fn admits_state(&self, lp: LpId, state: &NodeState) -> bool {
@@ -313,6 +352,10 @@ impl Model for Packets {
         state.ports.len() == self.network.ports(lp.0) as usize
             && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
             && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
+            && match &state.switch {
+                Some(switch) => !is_host && self.switches.is_some() && switch.fits(state.ports.len()),
+                None => is_host || self.switches.is_none(),
+            }
     }
 
     fn admits_event(&self, lp: LpId, event: &NetEvent) -> bool {
@@ -327,6 +370,17 @@ impl Model for Packets {
             to == lp.0 || self.network.kind(lp.0) != NodeKind::Host && self.network.has_route(lp.0, to)
         };
         let ends = |flow: u32| self.flows.ends[flow as usize];
+        // Where a switch counts what comes in, packets come to it with their way in.
+        let is_counted = self.switches.is_some() && self.network.kind(lp.0) != NodeKind::Host;
+        let (event, is_entering) = match event {
+            NetEvent::Entering(entering) => {
+                (&entering.packet, u32::from(entering.port) < self.network.ports(lp.0))
+            }
+            other => (other, false),
+        };
+        if event.is_packet() != is_entering && (is_counted || is_entering) {
+            return false;
+        }
         match *event {
             NetEvent::Udp(ref packet) => is_of(packet.flow, false) && passes(packet.flow, false),
             NetEvent::Tcp(ref packet) => is_of(packet.flow, true) && passes(packet.flow, packet.is_back),
@@ -336,6 +390,8 @@ impl Model for Packets {
                 is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
             }
             NetEvent::Ready { port } => port < self.network.ports(lp.0),
+            NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
+            NetEvent::Entering(_) => false,
         }
     }
 }

@@ -127,6 +127,13 @@ impl Network {
         &self.wires[hop.wire as usize]
     }
 
+    /// Puts all links under flow control.
+    pub(crate) fn control(&mut self) {
+        for wire in &mut self.wires {
+            (wire.is_plain, wire.is_controlled) = (false, true);
+        }
+    }
+
     fn wire_of(&self, node: u32, port: u32) -> usize {
         self.hop(node, port).wire as usize
     }

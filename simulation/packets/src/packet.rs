@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::mix;
-use crate::queue::{Ecn, Packet};
+use crate::queue::{Classes, Ecn, Packet};
 use crate::tcp::Segment;
 
 /// A UDP packet that has come to a node.
@@ -93,6 +93,33 @@ pub enum NetEvent {
         /// The port.
         port: u32,
     },
+    /// A packet has come in whole at a switch that counts what comes in by each port.
+    Entering(Box<Entering>),
+    /// A neighbour has said what it has paused.
+    Pause {
+        /// The port at which it is heard.
+        port: u32,
+        /// The classes that are paused from now on; all others go on.
+        paused: Classes,
+        /// By how many picoseconds the event is later than the frame.
+        slack: u16,
+    },
+}
+
+/// A packet that comes in at a switch, with its way in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entering {
+    /// The port by which it comes in.
+    pub port: u16,
+    /// The packet.
+    pub packet: NetEvent,
+}
+
+impl NetEvent {
+    /// Whether it is the arrival of a packet.
+    pub(crate) const fn is_packet(&self) -> bool {
+        matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Entering(_))
+    }
 }
 
 /// Every event enters the digest. Fields are put together in few words, of which the last begins with the
@@ -125,6 +152,14 @@ impl Hash for NetEvent {
                 hasher.write_u64(u64::from(is_back) << 12 | 4);
             }
             Self::Ready { port } => hasher.write_u64(u64::from(port) << 32 | 5),
+            Self::Entering(ref entering) => {
+                entering.packet.hash(hasher);
+                hasher.write_u64(u64::from(entering.port) << 32 | 6);
+            }
+            Self::Pause { port, paused, slack } => {
+                hasher.write_u64(u64::from(port));
+                hasher.write_u64(u64::from(slack) << 16 | u64::from(paused.bits()) << 8 | 7);
+            }
         }
     }
 }
@@ -135,6 +170,8 @@ const _: () = assert!(size_of::<NetEvent>() <= 24, "an event of a hop is small")
 pub(crate) trait Forwarded: Clone {
     fn wire_bytes(&self) -> u32;
     fn ecn(&self) -> Ecn;
+    /// The flow that it is of.
+    fn flow(&self) -> u32;
     /// What its way is chosen by; `spread` has the bits of its number that count.
     fn key(&self, spread: u64) -> u64;
     /// Its arrival at the next node.
@@ -149,6 +186,9 @@ impl Forwarded for UdpPacket {
     #[inline(always)]
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn flow(&self) -> u32 {
+        self.flow
     }
     #[inline(always)]
     fn key(&self, spread: u64) -> u64 {
@@ -169,6 +209,9 @@ impl Forwarded for TcpPacket {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
     /// The two directions of a flow choose their ways by themselves.
     #[inline(always)]
     fn key(&self, spread: u64) -> u64 {
@@ -181,12 +224,24 @@ impl Forwarded for TcpPacket {
     }
 }
 
+/// A packet in a switch, as far as it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// The port by which it came in.
+    pub ingress: u16,
+    pub class: u8,
+    pub bytes: u32,
+}
+
 /// A packet in a queue: its arrival at the next node, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     event: NetEvent,
     bytes: u32,
     ecn: Ecn,
+    class: u8,
+    /// The port by which it came in, at a switch that counts that.
+    ingress: u16,
     flow_hash: u64,
 }
 
@@ -200,9 +255,28 @@ impl Hash for Carried {
 }
 
 impl Carried {
-    pub(crate) fn new<P: Forwarded>(packet: &P) -> Self {
+    pub(crate) fn new<P: Forwarded>(packet: &P, class: u8) -> Self {
         let (bytes, ecn, flow_hash) = (packet.wire_bytes(), packet.ecn(), mix(packet.key(0)));
-        Self { event: packet.clone().arrives(0, ecn), bytes, ecn, flow_hash }
+        Self { event: packet.clone().arrives(0, ecn), bytes, ecn, class, ingress: 0, flow_hash }
+    }
+
+    /// The same, come in by a port.
+    pub(crate) fn entering(self, ingress: u16) -> Self {
+        Self { ingress, ..self }
+    }
+
+    /// As it counts in a switch.
+    pub(crate) fn held(&self) -> Held {
+        Held { ingress: self.ingress, class: self.class, bytes: self.bytes }
+    }
+
+    /// The flow that it is of.
+    pub(crate) fn flow(&self) -> Option<u32> {
+        match &self.event {
+            NetEvent::Udp(packet) => Some(packet.flow),
+            NetEvent::Tcp(packet) => Some(packet.flow),
+            _ => None,
+        }
     }
 
     /// Its arrival at the next node.
@@ -226,7 +300,7 @@ impl Packet for Carried {
         self.ecn = ecn;
     }
     fn class(&self) -> u8 {
-        0
+        self.class
     }
     fn flow_hash(&self) -> u64 {
         self.flow_hash

@@ -6,6 +6,8 @@
 //! Invariants: moments are exact picoseconds; packets leave in the order in which they came, none begins
 //! before the one before it has ended; every packet is either sent or dropped.
 
+mod controlled;
+mod frames;
 mod special;
 
 use std::collections::VecDeque;
@@ -88,7 +90,8 @@ impl Port {
 
     /// A port at which nothing has happened, of number `stream` in the run with `seed`.
     pub(crate) fn new(wire: &Wire, spec: &LinkSpec, seed: u64, stream: u64) -> Self {
-        let special = (!wire.is_plain).then(|| Box::new(Special::new(spec, seed, stream)));
+        let special =
+            (!wire.is_plain).then(|| Box::new(Special::new(spec, wire.is_controlled, seed, stream)));
         Self { special, ..Self::default() }
     }
 
@@ -104,7 +107,7 @@ impl Port {
 
     /// Whether what the port does besides fits the link: for states that come from a file.
     pub(crate) fn fits(&self, wire: &Wire) -> bool {
-        self.special.is_none() == wire.is_plain
+        self.special.is_none() == wire.is_plain && self.is_controlled() == wire.is_controlled
     }
 
     /// The heap memory of it, in bytes.

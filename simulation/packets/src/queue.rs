@@ -144,6 +144,11 @@ impl Classes {
         self.0 == 0
     }
 
+    /// The set as bits, class 0 the lowest.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether `class` is in the set; classes from 8 on never are.
     pub const fn contains(self, class: u8) -> bool {
         class < 8 && self.0 >> class & 1 == 1

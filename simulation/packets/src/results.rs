@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::flow::{Flow, Flows};
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
+use crate::switch::results::SwitchResults;
 use crate::tcp::{Counters, State};
 
 /// What a federate leaves behind.
@@ -19,6 +20,7 @@ pub struct NetOutput {
     /// By flow: the end of its connection that sends, or that receives.
     connections: Vec<(u32, bool, TcpResult)>,
     links: Vec<LinkResult>,
+    pub(crate) switches: SwitchResults,
     /// Packets that had not come to the next node when the run ended.
     pub(crate) in_flight: u64,
 }
@@ -132,6 +134,8 @@ pub struct NetResults {
     pub flows: Vec<FlowResult>,
     /// By node and port.
     pub links: Vec<LinkResult>,
+    /// What switches with a shared buffer counted.
+    pub switches: SwitchResults,
     /// Packets that hosts sent.
     pub packets_sent: u64,
     /// Packets that came to the host that they were for.
@@ -152,8 +156,9 @@ impl NetResults {
     /// Joins what federates have left behind of a model with these flows, in any order.
     pub fn new(of: &[Flow], outputs: &[NetOutput]) -> Self {
         let mut flows = vec![FlowResult::default(); of.len()];
-        let mut links = Vec::new();
+        let (mut links, mut switches) = (Vec::new(), SwitchResults::default());
         for output in outputs {
+            switches.join(&output.switches);
             for (flow, sending) in &output.sending {
                 flows[*flow as usize].sending = sending.clone();
             }
@@ -190,6 +195,7 @@ impl NetResults {
             mean_completion_s: mean_s(completions.iter().sum(), completions.len() as u64),
             flows,
             links,
+            switches,
         }
     }
 }

@@ -36,6 +36,9 @@ impl Results for Packets {
         self.count(&all, &mut summary);
         measure(&all, &rows, run_s, &mut summary);
         self.tell_of_tcp(&rows, &mut summary);
+        if self.switches.is_some() {
+            all.switches.summarize(self.network(), &mut summary);
+        }
         let names = names(self.network());
         let links: Vec<LinkRow> =
             all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();

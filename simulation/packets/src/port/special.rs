@@ -7,18 +7,19 @@
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use super::controlled::Controlled;
 use super::{Port, Waiting};
 use crate::LinkSpec;
 use crate::clock::PS_PER_TICK;
 use crate::link::Wire;
 use crate::loss::{JitterState, LossState};
 use crate::packet::Carried;
-use crate::queue::{Admission, AnyAdmission, Backlog, Classes, Discipline, Ecn, Queue, Verdict};
+use crate::queue::{Admission, AnyAdmission, Backlog, Classes, Discipline, Ecn, Loss, Queue, Verdict};
 
 /// What such a port remembers besides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Special {
-    queueing: Queueing,
+    pub(super) queueing: Queueing,
     loss: LossState,
     jitter: JitterState,
     /// The latest moment at which something happened here, in picoseconds.
@@ -26,11 +27,24 @@ pub(crate) struct Special {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Queueing {
+pub(super) enum Queueing {
     /// First in, first out, decided at arrival: one event a hop.
     Admission(AnyAdmission),
     /// The queue has the packets, and an event says when the link is free.
     Queue(Queue<Carried>),
+    /// The same, and classes may be paused.
+    Controlled(Box<Controlled>),
+}
+
+impl Queueing {
+    /// The queue, and what of it is paused.
+    fn queue_mut(&mut self) -> Option<(&mut Queue<Carried>, Classes)> {
+        match self {
+            Self::Admission(_) => None,
+            Self::Queue(queue) => Some((queue, Classes::NONE)),
+            Self::Controlled(controlled) => Some((&mut controlled.queue, controlled.paused)),
+        }
+    }
 }
 
 /// A packet that is on the link: when it has been sent, and when it arrives, unless it is lost.
@@ -41,12 +55,14 @@ pub(crate) struct Sent {
 
 impl Special {
     /// That of the port of number `stream`, in the run with `seed`.
-    pub fn new(spec: &LinkSpec, seed: u64, stream: u64) -> Self {
+    pub fn new(spec: &LinkSpec, is_controlled: bool, seed: u64, stream: u64) -> Self {
         // Links were checked when they were added.
         let known = "the settings of queues are checked";
+        let queue = || Queue::new(&spec.queue, seed, stream).expect(known);
         let queueing = match spec.queue.admission(seed, stream).expect(known) {
+            _ if is_controlled => Queueing::Controlled(Box::new(Controlled::new(queue()))),
             Some(admission) => Queueing::Admission(admission),
-            None => Queueing::Queue(Queue::new(&spec.queue, seed, stream).expect(known)),
+            None => Queueing::Queue(queue()),
         };
         // Streams of their own: loss, jitter and queue of a link have nothing in common.
         let (loss, jitter) = (LossState::new(seed ^ 1, stream), JitterState::new(seed ^ 2, stream));
@@ -63,7 +79,13 @@ impl Special {
         match &self.queueing {
             Queueing::Admission(_) => 0,
             Queueing::Queue(queue) => queue.len(),
+            Queueing::Controlled(controlled) => controlled.queue.len(),
         }
+    }
+
+    /// The last moment that the queue was given.
+    pub fn latest(&self) -> Time {
+        Time::ticks(self.latest_ps / PS_PER_TICK)
     }
 
     /// The moment as queues see it: in ticks, and never back.
@@ -126,29 +148,39 @@ impl Port {
     }
 
     /// Puts a packet into the port's queue. True if the link is idle, so that [`Port::serve`] is to follow.
-    pub(crate) fn enqueue(&mut self, now_ps: u64, packet: Carried) -> bool {
+    /// What is lost for it is counted, and appended to `losses`.
+    pub(crate) fn enqueue(&mut self, now_ps: u64, packet: Carried, losses: &mut Vec<Loss<Carried>>) -> bool {
         let special = self.special.as_mut().expect("ports of such links have it");
         let time = special.time(now_ps);
-        let Queueing::Queue(queue) = &mut special.queueing else { return false };
-        let mut losses = Vec::new();
-        let verdict = queue.enqueue(time, packet, &mut losses);
+        let Some((queue, _)) = special.queueing.queue_mut() else { return false };
+        let before = losses.len();
+        let verdict = queue.enqueue(time, packet, losses);
         self.marked += u64::from(verdict == Verdict::Marked);
-        self.dropped += losses.len() as u64;
+        self.dropped += (losses.len() - before) as u64;
         self.most_waiting = self.most_waiting.max(queue.len() as u32);
         !self.is_busy
     }
 
-    /// Sends the next packet of the queue, at `now_ps` or when the link is free, whichever is later.
-    pub(crate) fn serve(&mut self, wire: &Wire, now_ps: u64) -> Option<(Carried, Sent)> {
+    /// Sends the next packet of the queue, at `now_ps` or when the link is free, whichever is later. What the
+    /// queue drops is counted, and appended to `losses`.
+    pub(crate) fn serve(
+        &mut self,
+        wire: &Wire,
+        now_ps: u64,
+        losses: &mut Vec<Loss<Carried>>,
+    ) -> Option<(Carried, Sent)> {
         let special = self.special.as_mut().expect("ports of such links have it");
         let start_ps = now_ps.max(self.free_ps);
         let time = special.time(start_ps);
-        let Queueing::Queue(queue) = &mut special.queueing else { return None };
-        let mut losses = Vec::new();
-        let next = queue.dequeue(time, Classes::NONE, &mut losses);
-        self.dropped += losses.len() as u64;
+        let (queue, paused) = special.queueing.queue_mut()?;
+        let before = losses.len();
+        let next = queue.dequeue(time, paused, losses);
+        self.dropped += (losses.len() - before) as u64;
         self.is_busy = next.is_some();
         let packet = next?;
+        if let Queueing::Controlled(controlled) = &mut special.queueing {
+            controlled.sending = Some(packet.held());
+        }
         if start_ps > self.free_ps {
             self.rest = 0;
         }

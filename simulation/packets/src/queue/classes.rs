@@ -26,6 +26,13 @@ fn class_of(packet: &impl Packet, classes: usize) -> usize {
     usize::from(packet.class()).min(classes - 1)
 }
 
+/// Whether the queue `number` among so many has to wait: the last one also holds the classes beyond it, and
+/// waits while any of them is paused.
+fn is_paused(paused: Classes, number: u8, classes: usize) -> bool {
+    let last = if usize::from(number) + 1 == classes { 7 } else { number };
+    (number..=last).any(|class| paused.contains(class))
+}
+
 /// Tells queues that are empty that the link could have served them: RED counts the time from then on as
 /// idle.
 fn note_idle<'a, P: Packet, Q: Discipline<P> + 'a>(now: Time, queues: impl Iterator<Item = &'a mut Q>) {
@@ -65,7 +72,8 @@ impl<P: Packet, Q: Discipline<P>> Discipline<P> for StrictPriority<Q> {
 
     fn dequeue(&mut self, now: Time, paused: Classes, losses: &mut Vec<Loss<P>>) -> Option<P> {
         note_idle(now, self.classes.iter_mut());
-        let mut classes = (0..).zip(&mut self.classes).filter(|(class, _)| !paused.contains(*class));
+        let count = self.classes.len();
+        let mut classes = (0..).zip(&mut self.classes).filter(|(class, _)| !is_paused(paused, *class, count));
         classes.find_map(|(_, queue)| queue.dequeue(now, Classes::NONE, losses))
     }
 
@@ -149,8 +157,9 @@ impl<P: Packet, Q: Discipline<P>> Discipline<P> for Drr<Q> {
         let mut passed = 0;
         while passed < self.active.len() {
             let number = *self.active.front()?;
+            let count = self.classes.len();
             let class = &mut self.classes[usize::from(number)];
-            if paused.contains(number) {
+            if is_paused(paused, number, count) {
                 class.deficit = class.deficit.min(0);
                 self.end_turn();
                 passed += 1;

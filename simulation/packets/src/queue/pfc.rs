@@ -119,6 +119,11 @@ impl Pfc {
         resumes.then_some(PauseSignal::Resume)
     }
 
+    /// The number of ports.
+    pub const fn ports(&self) -> usize {
+        self.counts.len()
+    }
+
     /// The bytes counted for a port's class.
     pub fn counted(&self, port: usize, class: u8) -> u64 {
         self.counts[port][usize::from(class.min(7))].bytes

@@ -10,7 +10,7 @@ use paceline_packets::{Drive, Ecmp, Flow, LinkSpec, NetResults, Packets, Span, T
 use crate::networks::{fat_tree, sequential};
 
 /// Runs `model` in every way, and compares digest and results with those of the sequential reference.
-fn agree_in_every_way(model: &Packets, until: Time) -> Digest {
+pub fn agree_in_every_way(model: &Packets, until: Time) -> Digest {
     let (reference, report) = sequential(model, until);
     for protocol in
         [Protocol::Window, Protocol::NullMessage, Protocol::NullMessageOnDemand, Protocol::Optimistic]

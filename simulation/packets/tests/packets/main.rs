@@ -5,6 +5,7 @@ mod errors;
 mod networks;
 mod random;
 mod routes;
+mod switches;
 mod tcp;
 mod udp;
 mod validation;
