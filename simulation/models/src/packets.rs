@@ -13,6 +13,7 @@ mod links;
 mod probability;
 mod queues;
 mod refusal;
+mod switches;
 mod tcp;
 #[cfg(test)]
 mod test;
@@ -27,9 +28,9 @@ use refusal::refuse;
 /// The names of [`Ecmp`] in scenarios.
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
 
-/// Reads the keys `topology` with those of its kind, `ecmp` ("flow", "packet") and the tables `flows`.
-/// `seed` is that of the run: random networks are drawn from it, and the ways of packets. The key `kind` is
-/// left to the caller.
+/// Reads the keys `topology` with those of its kind, `ecmp` ("flow", "packet"), and the tables `switch` and
+/// `flows`. `seed` is that of the run: random networks are drawn from it, and the ways of packets. The key
+/// `kind` is left to the caller.
 ///
 /// # Errors
 ///
@@ -37,6 +38,7 @@ const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)]
 pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, ScenarioError> {
     let (network, notices) = topologies::read(section, seed)?;
     let ecmp = section.choice("ecmp", &WAYS, Some(Ecmp::Flow))?;
+    let switches = switches::read(section)?;
     let Entries { flows, entries } = flows::read(section, &network, seed)?;
     let model = Packets::new(network, flows).map_err(|error| match refusal::flow_of(&error) {
         // The last table that begins at or before the flow: one without flows begins where the next does.
@@ -46,5 +48,9 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
         }
         None => refuse(section, "topology", &error),
     })?;
+    let model = match switches {
+        None => model,
+        Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
+    };
     Ok(model.ecmp(ecmp).seed(seed).notices(notices))
 }

@@ -21,7 +21,7 @@ use super::project;
 pub const NO_MEANING: &str = "| ? |";
 
 /// What error messages say of a type at length, and its name in tables.
-const TYPES: [(&str, &str); 9] = [
+const TYPES: [(&str, &str); 10] = [
     ("a duration with its unit, ", "duration"),
     ("a size above zero, such as", "size"),
     ("a rate above zero with its unit, ", "rate"),
@@ -31,6 +31,7 @@ const TYPES: [(&str, &str); 9] = [
     ("a string", "string"),
     ("a file's path", "file"),
     ("a list of whole numbers", "list of whole numbers"),
+    ("a number above zero, or a fraction", "number or fraction"),
 ];
 
 /// A key as `paceline check --keys` shows it.
@@ -227,6 +228,12 @@ fn packets(of: &str) -> Option<String> {
         "threshold" => queue("\"threshold\", mark_packets = 20"),
         "codel" => queue("\"codel\""),
         "fq-codel" => queue("\"fq-codel\""),
+        "priority" => queue("\"priority\", classes = [{ kind = \"drop-tail\", packets = 9 }]"),
+        "drr" => queue("\"drr\", classes = [{ kind = \"drop-tail\", packets = 9 }]"),
+        "switch" => {
+            let switch = "switch = { buffer = \"1MB\", pfc = { classes = [3], xoff = \"9kB\" } }\n";
+            ("star", format!("{switch}hosts = 2\n{}", link("link", "")))
+        }
         "bursts" => star(", burst_loss = { to_bad = 0.01, to_good = 0.5 }"),
         "jitter" => star(", jitter = { kind = \"uniform\", most = \"1ms\" }"),
         "exponential-jitter" => star(", jitter = { kind = \"exponential\", mean = \"1ms\" }"),

@@ -31,12 +31,15 @@ enum Sender {
     Udp(UdpSource),
 }
 
-/// Reads the tables `flows`, of which there is at least one. Flows that come by chance are drawn from `seed`.
+/// Reads the tables `flows`, of which there is at least one, and the key `class` (0) of each. Flows that come
+/// by chance are drawn from `seed`.
 pub fn read(section: &mut Section, network: &Network, seed: u64) -> Result<Entries, ScenarioError> {
     let mut all = Entries { flows: Vec::new(), entries: Vec::new() };
     for (number, mut entry) in (0u64..).zip(section.tables("flows")?) {
         let first = all.flows.len();
         read_entry(&mut entry, network, (seed, number), &mut all.flows)?;
+        let class = entry.or_where("class", 0u32, |class| class < 8, "a whole number from 0 to 7")?;
+        all.flows[first..].iter_mut().for_each(|flow| flow.class = class as u8);
         all.entries.push((first, entry.clone()));
         entry.finish()?;
     }

@@ -13,14 +13,18 @@ enum Discipline {
     Threshold,
     Codel,
     FqCodel,
+    Priority,
+    Drr,
 }
 
-const DISCIPLINES: [(&str, Discipline); 5] = [
+const DISCIPLINES: [(&str, Discipline); 7] = [
     ("drop-tail", Discipline::DropTail),
     ("red", Discipline::Red),
     ("threshold", Discipline::Threshold),
     ("codel", Discipline::Codel),
     ("fq-codel", Discipline::FqCodel),
+    ("priority", Discipline::Priority),
+    ("drr", Discipline::Drr),
 ];
 
 /// The bytes of the packet whose time on the link RED counts idle times in, unless that is given.
@@ -68,8 +72,42 @@ pub fn read(queue: &mut Section, rate: u64) -> Result<QueueSettings, ScenarioErr
                 quantum,
             })
         }
+        Discipline::Priority => {
+            let classes = read_classes(queue, rate, |_| Ok(()))?;
+            QueueSettings::Priority(classes.into_iter().map(|((), settings)| settings).collect())
+        }
+        Discipline::Drr => {
+            QueueSettings::Drr(read_classes(queue, rate, |class| at_least_one(class, "quantum", 1514))?)
+        }
     };
     Ok(settings)
+}
+
+/// Reads the tables `classes`, that of class 0 first: what `more` reads of each, and its queue. A class
+/// without `kind` holds all that comes.
+fn read_classes<T>(
+    queue: &mut Section,
+    rate: u64,
+    more: impl Fn(&mut Section) -> Result<T, ScenarioError>,
+) -> Result<Vec<(T, QueueSettings)>, ScenarioError> {
+    let mut classes = Vec::new();
+    for mut class in queue.tables("classes")? {
+        let more = more(&mut class)?;
+        let settings =
+            if class.has("kind") { read(&mut class, rate)? } else { QueueSettings::DropTail(Limit::Endless) };
+        if matches!(settings, QueueSettings::Priority(_) | QueueSettings::Drr(_)) {
+            return Err(class.refuse("kind", "classes within a class", "a kind of queue without classes"));
+        }
+        class.finish()?;
+        classes.push((more, settings));
+    }
+    if !(1..=8).contains(&classes.len()) {
+        let problem = format!("a queue of {} classes", classes.len());
+        let allowed =
+            "1 to 8 tables, class 0 first, such as classes = [{ kind = \"drop-tail\", packets = 50 }, {}]";
+        return Err(queue.refuse("classes", problem, allowed));
+    }
+    Ok(classes)
 }
 
 /// Reads `packets` or `bytes`; with neither all packets wait.
