@@ -5,6 +5,7 @@
 //! it comes from.
 
 mod arrivals;
+mod changes;
 mod files;
 mod flows;
 mod graph;
@@ -28,15 +29,16 @@ use refusal::refuse;
 /// The names of [`Ecmp`] in scenarios.
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
 
-/// Reads the keys `topology` with those of its kind, `ecmp` ("flow", "packet"), and the tables `switch` and
-/// `flows`. `seed` is that of the run: random networks are drawn from it, and the ways of packets. The key
-/// `kind` is left to the caller.
+/// Reads the keys `topology` with those of its kind, `convergence`, `ecmp` ("flow", "packet"), and the tables
+/// `switch` and `flows`. `seed` is that of the run: random networks are drawn from it, and the ways of
+/// packets. The key `kind` is left to the caller.
 ///
 /// # Errors
 ///
 /// A key or a value that is not allowed, with its place.
 pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, ScenarioError> {
     let (network, notices) = topologies::read(section, seed)?;
+    let network = changes::read_convergence(section, network)?;
     let ecmp = section.choice("ecmp", &WAYS, Some(Ecmp::Flow))?;
     let switches = switches::read(section)?;
     let Entries { flows, entries } = flows::read(section, &network, seed)?;

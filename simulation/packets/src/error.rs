@@ -21,6 +21,9 @@ pub enum PacketError {
     /// A link from a node to itself.
     #[error("the link from {node:?} leads to {node:?} itself; allowed: a link between two nodes")]
     LinkToItself { node: String },
+    /// Nodes that no link joins.
+    #[error("no link joins {from:?} and {to:?}; allowed: the two ends of a link")]
+    NoLink { from: String, to: String },
     /// A link of no or of a nonsensical rate.
     #[error("the link from {from:?} to {to:?} has a rate of {rate} bit/s; allowed: from 1 to 10^15")]
     LinkRate { from: String, to: String, rate: u64 },

@@ -3,27 +3,27 @@
 //! Invariants: a packet that comes to a node that it is not for goes on at once, or is dropped; what a node
 //! does depends on its own state, the event and the parameters alone.
 
+mod admit;
 mod connections;
 mod switches;
 
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::PacketError;
 use crate::clock::{exact, tick_of, whole_ticks};
-use crate::flow::{Flow, Flows, Transport};
+use crate::flow::{Flow, Flows};
 use crate::hash::mix;
-use crate::host::{Endpoint, HostState};
+use crate::host::HostState;
 use crate::network::{Network, NodeKind};
 use crate::packet::{Carried, Forwarded, NetEvent, UdpPacket};
 use crate::partition;
 use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
-use crate::routing::Ecmp;
+use crate::routing::{Ecmp, Routing};
 use crate::switch::{Switch, Switches};
 
 /// What a node remembers.
@@ -35,15 +35,21 @@ pub struct NodeState {
     pub host: Option<Box<HostState>>,
     /// What switches with a shared buffer have besides.
     pub switch: Option<Box<Switch>>,
+    /// Packets dropped here since there was no way for them.
+    pub without_route: u64,
 }
 
-/// Without a shared buffer there is nothing to hash of it, so that digests of other networks stay what they
-/// were.
+/// Of what a network does not have, nothing is hashed: neither a shared buffer nor packets without a route.
+/// So digests of other networks stay what they were.
 impl Hash for NodeState {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (&self.ports, &self.host).hash(hasher);
-        if let Some(switch) = &self.switch {
+        let Self { ports, host, switch, without_route } = self;
+        (ports, host).hash(hasher);
+        if let Some(switch) = switch {
             switch.hash(hasher);
+        }
+        if *without_route > 0 {
+            without_route.hash(hasher);
         }
     }
 }
@@ -122,25 +128,33 @@ impl Packets {
         whole_ticks(wire.latency_ps + wire.transmission(self.least_bytes(), &mut 0))
     }
 
-    /// The port through which a node sends a packet towards `to`.
+    /// The port through which a node sends a packet towards `to`; nothing while there is no way.
     #[inline(always)]
-    fn port<P: Forwarded>(&self, node: u32, to: u32, packet: &P) -> u32 {
+    fn port<P: Forwarded>(&self, node: u32, now_ps: u64, to: u32, packet: &P) -> Option<u32> {
         // The way is a function of flow and number, so that it does not depend on who asks.
-        self.network.routing.port(node, to, mix(packet.key(self.spread) ^ self.seed))
+        let hash = mix(packet.key(self.spread) ^ self.seed);
+        match &self.network.routing {
+            Routing::Epochs(epochs) => epochs.port(now_ps, node, to, hash),
+            routing => Some(routing.port(node, to, hash)),
+        }
     }
 
     /// Sends a packet on towards `to`.
     #[inline(always)]
     fn forward<P: Forwarded>(
         &self,
-        ports: &mut [Port],
+        state: &mut NodeState,
         now_ps: u64,
         to: u32,
         packet: P,
         cx: &mut Context<'_, Self>,
     ) {
         let me = cx.lp().0;
-        let port = self.port(me, to, &packet);
+        let Some(port) = self.port(me, now_ps, to, &packet) else {
+            state.without_route += 1;
+            return;
+        };
+        let ports = &mut state.ports[..];
         let hop = self.network.hop(me, port);
         let wire = self.network.wire(hop);
         if !wire.is_plain {
@@ -209,7 +223,7 @@ impl Packets {
         }
         let (bytes, ecn) = (source.bytes, Ecn::NotCapable);
         let packet = UdpPacket { sent_ps: now_ps, flow, number, bytes, slack, ecn };
-        self.forward(&mut state.ports, now_ps, ends.to, packet, cx);
+        self.forward(state, now_ps, ends.to, packet, cx);
     }
 }
 
@@ -228,11 +242,12 @@ impl Model for Packets {
         let digest = Digest::of(&(&links, format!("{:?}", self.flows.list)));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}",
             links.len(),
             self.spread,
             self.seed,
-            self.switches.as_ref().map(|switches| &switches.settings)
+            self.switches.as_ref().map(|switches| &switches.settings),
+            self.network.convergence(),
         )
     }
 
@@ -265,7 +280,7 @@ impl Model for Packets {
         if self.network.kind(node) != NodeKind::Host {
             let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));
             let switch = switch.map(|switch| Box::new(switch.expect("the settings of switches are checked")));
-            return NodeState { ports, host: None, switch };
+            return NodeState { ports, host: None, switch, without_route: 0 };
         }
         let flows = &self.flows;
         let connections = flows.connections(node);
@@ -281,7 +296,7 @@ impl Model for Packets {
         for &flow in connections.iter().filter(|flow| flows.ends[**flow as usize].from == node) {
             cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
-        NodeState { ports, host: Some(Box::new(host)), switch: None }
+        NodeState { ports, host: Some(Box::new(host)), switch: None, without_route: 0 }
     }
 
     #[inline(always)]
@@ -294,7 +309,7 @@ impl Model for Packets {
                     let host = state.host.as_mut().expect("flows end at hosts");
                     host.arrivals[ends.to_slot as usize].take(packet, now_ps);
                 } else {
-                    self.forward(&mut state.ports, now_ps, ends.to, *packet, cx);
+                    self.forward(state, now_ps, ends.to, *packet, cx);
                 }
             }
             NetEvent::Tcp(packet) => {
@@ -304,7 +319,7 @@ impl Model for Packets {
                 if to == cx.lp().0 {
                     self.take_segment(state, now_ps, packet, cx);
                 } else {
-                    self.forward(&mut state.ports, now_ps, to, packet.clone(), cx);
+                    self.forward(state, now_ps, to, packet.clone(), cx);
                 }
             }
             NetEvent::Send { flow, number, slack } => self.emit(state, *flow, *number, *slack, cx),
@@ -332,6 +347,7 @@ impl Model for Packets {
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
         output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
         output.switches.add_node(lp.0, &state.ports, state.switch.as_deref());
+        output.without_route += state.without_route;
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {
@@ -339,59 +355,10 @@ impl Model for Packets {
     }
 
     fn admits_state(&self, lp: LpId, state: &NodeState) -> bool {
-        let is_host = self.network.kind(lp.0) == NodeKind::Host;
-        let fits = |host: &HostState| {
-            let flows = &self.flows;
-            let sane = |end: &Arc<Endpoint>| end.connection.is_consistent();
-            host.sending.len() == flows.sending(lp.0).len()
-                && host.arrivals.len() == flows.arriving(lp.0).len()
-                && host.connections.len() == flows.connections(lp.0).len()
-                && host.connections.iter().flatten().all(sane)
-        };
-        let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
-        state.ports.len() == self.network.ports(lp.0) as usize
-            && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
-            && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
-            && match &state.switch {
-                Some(switch) => !is_host && self.switches.is_some() && switch.fits(state.ports.len()),
-                None => is_host || self.switches.is_none(),
-            }
+        self.is_state_of(lp, state)
     }
 
     fn admits_event(&self, lp: LpId, event: &NetEvent) -> bool {
-        let is_of = |flow: u32, is_tcp: bool| {
-            let transport = self.flows.list.get(flow as usize).map(|flow| &flow.transport);
-            transport.is_some_and(|transport| matches!(transport, Transport::Tcp(_)) == is_tcp)
-        };
-        // A host forwards nothing, and a switch only what it knows a way for.
-        let passes = |flow: u32, is_back: bool| {
-            let ends = &self.flows.ends[flow as usize];
-            let to = if is_back { ends.from } else { ends.to };
-            to == lp.0 || self.network.kind(lp.0) != NodeKind::Host && self.network.has_route(lp.0, to)
-        };
-        let ends = |flow: u32| self.flows.ends[flow as usize];
-        // Where a switch counts what comes in, packets come to it with their way in.
-        let is_counted = self.switches.is_some() && self.network.kind(lp.0) != NodeKind::Host;
-        let (event, is_entering) = match event {
-            NetEvent::Entering(entering) => {
-                (&entering.packet, u32::from(entering.port) < self.network.ports(lp.0))
-            }
-            other => (other, false),
-        };
-        if event.is_packet() != is_entering && (is_counted || is_entering) {
-            return false;
-        }
-        match *event {
-            NetEvent::Udp(ref packet) => is_of(packet.flow, false) && passes(packet.flow, false),
-            NetEvent::Tcp(ref packet) => is_of(packet.flow, true) && passes(packet.flow, packet.is_back),
-            NetEvent::Send { flow, .. } => is_of(flow, false) && ends(flow).from == lp.0,
-            NetEvent::Open { flow } => is_of(flow, true) && ends(flow).from == lp.0,
-            NetEvent::Wake { flow, is_back, .. } => {
-                is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
-            }
-            NetEvent::Ready { port } => port < self.network.ports(lp.0),
-            NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
-            NetEvent::Entering(_) => false,
-        }
+        self.is_event_of(lp, event)
     }
 }

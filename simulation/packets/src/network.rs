@@ -4,6 +4,8 @@
 //! links were added, and regular topologies compute with these numbers ([`Routing`]).
 
 mod builder;
+mod change;
+mod epochs;
 mod names;
 mod order;
 mod shortest;
@@ -11,6 +13,8 @@ mod shortest;
 use crate::link::Wire;
 use crate::routing::Routing;
 use crate::{LinkSpec, PacketError};
+
+use paceline_kernel::Time;
 
 pub use builder::NetworkBuilder;
 
@@ -61,6 +65,8 @@ pub struct Network {
     specs: Vec<LinkSpec>,
     wires: Vec<Wire>,
     pub(crate) routing: Routing,
+    /// How long after a change of a link routes change.
+    convergence: Option<Time>,
     /// All nodes, neighbours near each other: what a partition cuts.
     pub(crate) order: Vec<u32>,
 }
@@ -107,12 +113,12 @@ impl Network {
     }
 
     /// The port through which `node`, not `to` itself, sends a packet to the host `to`. Where there are
-    /// several ways, `hash` chooses. Undefined without a route.
+    /// several ways, `hash` chooses. All links are taken to be up. Undefined without a route.
     pub fn next_port(&self, node: u32, to: u32, hash: u64) -> u32 {
         self.routing.port(node, to, hash)
     }
 
-    /// Whether packets get from `from` to `to`.
+    /// Whether packets get from `from` to `to` while all links are up.
     pub fn has_route(&self, from: u32, to: u32) -> bool {
         self.routing.reaches(from, to)
     }

@@ -23,6 +23,8 @@ pub struct NetOutput {
     pub(crate) switches: SwitchResults,
     /// Packets that had not come to the next node when the run ended.
     pub(crate) in_flight: u64,
+    /// Packets that nodes dropped since there was no way for them.
+    pub(crate) without_route: u64,
 }
 
 impl NetOutput {
@@ -140,8 +142,10 @@ pub struct NetResults {
     pub packets_sent: u64,
     /// Packets that came to the host that they were for.
     pub packets_arrived: u64,
-    /// Packets that queues dropped and links lost.
+    /// Packets that queues dropped and links lost, and those without a route.
     pub packets_dropped: u64,
+    /// Packets that nodes dropped since there was no way for them when they came.
+    pub packets_without_route: u64,
     /// Packets that were under way when the run ended.
     pub packets_in_flight: u64,
     /// The mean delay of packets that arrived, in seconds; nothing where none did.
@@ -172,6 +176,7 @@ impl NetResults {
             links.extend_from_slice(&output.links);
         }
         links.sort_unstable();
+        let without_route = outputs.iter().map(|output| output.without_route).sum();
         let ends = || flows.iter().flat_map(FlowResult::ends);
         let arrived = flows.iter().map(|flow| flow.arrivals.packets).sum::<u64>()
             + ends().map(|end| end.arrived).sum::<u64>();
@@ -188,7 +193,8 @@ impl NetResults {
             packets_sent: flows.iter().map(|flow| flow.sending.packets).sum::<u64>()
                 + ends().map(|end| end.sent).sum::<u64>(),
             packets_arrived: arrived,
-            packets_dropped: links.iter().map(|link| link.dropped + link.lost).sum(),
+            packets_dropped: links.iter().map(|link| link.dropped + link.lost).sum::<u64>() + without_route,
+            packets_without_route: without_route,
             packets_in_flight: outputs.iter().map(|output| output.in_flight).sum(),
             mean_delay_s: mean_s(delays, arrived),
             flows_done: completions.len() as u64,

@@ -4,6 +4,7 @@
 //! packet or its flow, so that it is the same in whatever partition.
 
 mod dumbbell;
+mod epochs;
 pub(crate) mod fat_tree;
 mod leaf_spine;
 mod line;
@@ -11,6 +12,7 @@ mod table;
 mod torus;
 
 pub(crate) use dumbbell::{Dumbbell, Star};
+pub(crate) use epochs::{Changes, Epochs};
 use fat_tree::FatTree;
 pub(crate) use leaf_spine::LeafSpine;
 pub(crate) use line::Line;
@@ -39,10 +41,13 @@ pub(crate) enum Routing {
     Line(Line),
     Torus(Torus),
     Table(Table),
+    /// Routes that change with the time, on one of the others.
+    Epochs(Box<Epochs>),
 }
 
 impl Routing {
-    /// The port of `node` towards `to`, another node and a host.
+    /// The port of `node` towards `to`, another node and a host; of routes that change the one of the whole
+    /// graph.
     #[inline(always)]
     pub fn port(&self, node: u32, to: u32, hash: u64) -> u32 {
         match self {
@@ -53,14 +58,16 @@ impl Routing {
             Self::Star(star) => star.port(node, to),
             Self::Line(line) => line.port(node, to),
             Self::Torus(torus) => torus.port(node, to, hash),
+            Self::Epochs(epochs) => epochs.whole_graph_port(node, to, hash),
             Self::None => unreachable!("a network has routes once it is built"),
         }
     }
 
-    /// Whether there is a route; regular topologies are connected.
+    /// Whether there is a route while all links are up; regular topologies are connected.
     pub fn reaches(&self, from: u32, to: u32) -> bool {
         match self {
             Self::Table(table) => table.reaches(from, to),
+            Self::Epochs(epochs) => epochs.base.reaches(from, to),
             _ => true,
         }
     }

@@ -69,6 +69,9 @@ impl Packets {
         summary.line("packets_sent", all.packets_sent);
         summary.line("packets_arrived", all.packets_arrived);
         summary.line("packets_dropped", all.packets_dropped);
+        if self.network().convergence().is_some() {
+            summary.line("packets_without_route", all.packets_without_route);
+        }
         summary.line("packets_in_flight", all.packets_in_flight);
     }
 

@@ -4,7 +4,7 @@ use paceline_packets::{Network, PacketError, topology};
 use paceline_scenario::{ScenarioError, Section};
 
 use super::refusal::refuse_topology;
-use super::{graph, links};
+use super::{changes, graph, links};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Topology {
@@ -31,15 +31,15 @@ const TOPOLOGIES: [(&str, Topology); 9] = [
     ("file", Topology::File),
 ];
 
-/// Reads the key `topology`, and those of that topology: numbers of nodes, and links by what they join. Gives
-/// also what a file does not say and was taken instead.
+/// Reads the key `topology`, and those of that topology: numbers of nodes, links by what they join, and the
+/// tables `changes`. Gives also what a file does not say and was taken instead.
 pub fn read(section: &mut Section, seed: u64) -> Result<(Network, Vec<String>), ScenarioError> {
     let chosen = section.choice("topology", &TOPOLOGIES, None)?;
     if chosen == Topology::File {
         return graph::read(section);
     }
     let network = build(section, chosen, seed)?.map_err(|error| refuse_topology(section, &error))?;
-    Ok((network, Vec::new()))
+    Ok((changes::read(section, network)?, Vec::new()))
 }
 
 /// The inner error is one of the network, the outer one of what the scenario says.

@@ -119,7 +119,7 @@ impl Packets {
             let ecn = if segment.has(Flags::ECT) { Ecn::Capable0 } else { Ecn::NotCapable };
             let body = Arc::new(TcpBody { segment, sent_ps: now_ps, number, bytes });
             let packet = TcpPacket { body, flow, slack: 0, ecn, is_back: is_receiver };
-            self.forward(&mut state.ports, now_ps, to, packet, cx);
+            self.forward(state, now_ps, to, packet, cx);
         }
     }
 }

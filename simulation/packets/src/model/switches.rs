@@ -128,7 +128,10 @@ impl Packets {
         packet: &P,
         cx: &mut Context<'_, Self>,
     ) {
-        let egress = self.port(cx.lp().0, to, packet);
+        let Some(egress) = self.port(cx.lp().0, now_ps, to, packet) else {
+            state.without_route += 1;
+            return;
+        };
         let packet = Carried::new(packet, self.flows.class(packet.flow())).entering(ingress);
         let held = packet.held();
         let switch = state.switch.as_mut().expect("switches have it");

@@ -84,7 +84,7 @@ impl NetworkBuilder {
         if from == to {
             return Err(PacketError::LinkToItself { node: name(from) });
         }
-        self.check(spec, name(from), name(to))?;
+        check_link(spec, name(from), name(to))?;
         if !self.joined.insert((from.min(to), from.max(to))) {
             return Err(PacketError::LinkTwice { from: name(from), to: name(to) });
         }
@@ -93,26 +93,6 @@ impl NetworkBuilder {
             self.specs.len() as u32 - 1
         });
         self.links.push((from, to, place));
-        Ok(())
-    }
-
-    fn check(&self, spec: &LinkSpec, from: String, to: String) -> Result<(), PacketError> {
-        let &LinkSpec { rate, latency_ps, ref queue, metric, weight, .. } = spec;
-        if rate == 0 || rate > MOST_RATE {
-            return Err(PacketError::LinkRate { from, to, rate });
-        }
-        if latency_ps > MOST_LATENCY_PS {
-            return Err(PacketError::LinkLatency { from, to, latency_ps });
-        }
-        if metric == 0 {
-            return Err(PacketError::LinkCost { from, to, key: "metric", value: metric, most: u32::MAX });
-        }
-        if weight == 0 || weight > MOST_WEIGHT {
-            return Err(PacketError::LinkCost { from, to, key: "weight", value: weight, most: MOST_WEIGHT });
-        }
-        if let Err(error) = Queue::<Carried>::new(queue, 0, 0) {
-            return Err(PacketError::Queue { from, to, error });
-        }
         Ok(())
     }
 
@@ -132,7 +112,8 @@ impl NetworkBuilder {
         self,
         routing: impl FnOnce(&Network) -> Routing,
     ) -> Result<Network, PacketError> {
-        self.check_loops()?;
+        let has_latency = |place: u32| self.specs[place as usize].latency_ps > 0;
+        check_loops(&self.names, self.links.iter().map(|&(from, to, place)| (from, to, has_latency(place))))?;
         let nodes = self.names.len();
         let mut first_port = vec![0u32; nodes + 1];
         for &(from, to, _) in &self.links {
@@ -170,25 +151,50 @@ impl NetworkBuilder {
             kinds: self.kinds,
             names: self.names,
             routing: Routing::None,
+            convergence: None,
             order: Vec::new(),
         };
         network.routing = routing(&network);
         network.order = order::neighbours_together(&network);
         Ok(network)
     }
+}
 
-    /// Refuses a loop of links without latency: joins the ends of each such link, until one joins what is
-    /// joined.
-    fn check_loops(&self) -> Result<(), PacketError> {
-        let mut groups = Groups((0..self.names.len() as u32).collect());
-        for &(from, to, place) in &self.links {
-            if self.specs[place as usize].latency_ps == 0 && !groups.join(from, to) {
-                let (from, to) = (self.names[from as usize].clone(), self.names[to as usize].clone());
-                return Err(PacketError::ZeroLatencyLoop { from, to });
-            }
-        }
-        Ok(())
+/// Refuses a link that cannot be.
+pub(super) fn check_link(spec: &LinkSpec, from: String, to: String) -> Result<(), PacketError> {
+    let &LinkSpec { rate, latency_ps, ref queue, metric, weight, .. } = spec;
+    if rate == 0 || rate > MOST_RATE {
+        return Err(PacketError::LinkRate { from, to, rate });
     }
+    if latency_ps > MOST_LATENCY_PS {
+        return Err(PacketError::LinkLatency { from, to, latency_ps });
+    }
+    if metric == 0 {
+        return Err(PacketError::LinkCost { from, to, key: "metric", value: metric, most: u32::MAX });
+    }
+    if weight == 0 || weight > MOST_WEIGHT {
+        return Err(PacketError::LinkCost { from, to, key: "weight", value: weight, most: MOST_WEIGHT });
+    }
+    if let Err(error) = Queue::<Carried>::new(queue, 0, 0) {
+        return Err(PacketError::Queue { from, to, error });
+    }
+    Ok(())
+}
+
+/// Refuses a loop of links without latency, of links with their ends and whether they have a latency: joins
+/// the ends of each such link, until one joins what is joined.
+pub(super) fn check_loops(
+    names: &[String],
+    links: impl Iterator<Item = (u32, u32, bool)>,
+) -> Result<(), PacketError> {
+    let mut groups = Groups((0..names.len() as u32).collect());
+    for (from, to, has_latency) in links {
+        if !has_latency && !groups.join(from, to) {
+            let (from, to) = (names[from as usize].clone(), names[to as usize].clone());
+            return Err(PacketError::ZeroLatencyLoop { from, to });
+        }
+    }
+    Ok(())
 }
 
 /// Nodes in groups, each with the next node on the way to the one that stands for its group.

@@ -3,15 +3,36 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{Network, NodeKind};
+use super::{Hop, Network, NodeKind};
 use crate::PacketError;
 use crate::routing::{NO_COLUMN, Table, Target};
 
 /// The most entries of a table: 1 GiB.
-const MOST_ENTRIES: usize = 1 << 28;
+pub(super) const MOST_ENTRIES: usize = 1 << 28;
 
 /// The table of the shortest routes of a network.
 pub(crate) fn table(network: &Network) -> Result<Table, PacketError> {
+    let (targets, columns) = targets(network);
+    let count = (network.nodes() as usize).saturating_mul(columns.len());
+    if count > MOST_ENTRIES {
+        return Err(PacketError::TooMany { what: "routes in its table", count, most: MOST_ENTRIES });
+    }
+    let mut table =
+        Table { columns: columns.len(), targets, entries: vec![0; count], sets: vec![0, 0], ports: vec![] };
+    let mut known = BTreeMap::from([(Vec::new(), 0)]);
+    for (&to, &column) in &columns {
+        let distances = distances(network, to, |_| true);
+        for node in (0..network.nodes()).filter(|node| *node != to) {
+            let ports = ways(network, &distances, to, node, |_| true);
+            table.entries[node as usize * table.columns + column as usize] =
+                set(ports, &mut known, &mut table.sets, &mut table.ports);
+        }
+    }
+    Ok(table)
+}
+
+/// How hosts are reached, and the nodes to which there are routes, with their columns.
+pub(super) fn targets(network: &Network) -> (Vec<Target>, BTreeMap<u32, u32>) {
     let nodes = network.nodes() as usize;
     let mut targets = vec![Target { column: NO_COLUMN, attached: NO_COLUMN, port: 0 }; nodes];
     let mut columns: BTreeMap<u32, u32> = BTreeMap::new();
@@ -30,50 +51,54 @@ pub(crate) fn table(network: &Network) -> Result<Table, PacketError> {
             target.port = port as u16;
         }
     }
-    let count = nodes.saturating_mul(columns.len());
-    if count > MOST_ENTRIES {
-        return Err(PacketError::TooMany { what: "routes in its table", count, most: MOST_ENTRIES });
-    }
-    let mut table =
-        Table { columns: columns.len(), targets, entries: vec![0; count], sets: vec![0, 0], ports: vec![] };
-    let mut known = BTreeMap::from([(Vec::new(), 0)]);
-    for (&to, &column) in &columns {
-        fill(&mut table, network, to, column as usize, &mut known);
-    }
-    Ok(table)
+    (targets, columns)
 }
 
-/// The column of the routes to `to`.
-fn fill(table: &mut Table, network: &Network, to: u32, column: usize, known: &mut BTreeMap<Vec<u16>, u32>) {
-    let distances = distances(network, to);
-    for node in 0..network.nodes() {
-        let here = distances[node as usize];
-        if node == to || here == u64::MAX {
-            continue;
-        }
-        let mut set = Vec::new();
-        for port in 0..network.ports(node) {
-            let (peer, link) = (network.peer(node, port), network.link(node, port));
-            let there = distances[peer as usize];
-            let forwards = peer == to || network.kind(peer) != NodeKind::Host;
-            if forwards && there.checked_add(u64::from(link.metric)) == Some(here) {
-                set.push((port as u16, link.weight));
-            }
-        }
-        let set = repeated(&set);
-        let fresh = known.len() as u32;
-        let number = *known.entry(set).or_insert_with_key(|set| {
-            table.ports.extend(set);
-            table.sets.push(table.ports.len() as u32);
-            fresh
-        });
-        table.entries[node as usize * table.columns + column] = number;
-    }
+/// The number of a set of ports; a new one is added to `sets` and `ports`, as a [`Table`] has them.
+pub(super) fn set(
+    of: Vec<u16>,
+    known: &mut BTreeMap<Vec<u16>, u32>,
+    sets: &mut Vec<u32>,
+    ports: &mut Vec<u16>,
+) -> u32 {
+    let fresh = known.len() as u32;
+    *known.entry(of).or_insert_with_key(|of| {
+        ports.extend(of);
+        sets.push(ports.len() as u32);
+        fresh
+    })
 }
 
-/// The sums of metrics on the shortest ways to `to` (Dijkstra), `u64::MAX` where there is none. Ways do not
-/// lead through hosts.
-fn distances(network: &Network, to: u32) -> Vec<u64> {
+/// The ports of `node` on shortest ways to `to` over links whose wires are up, by their weights; none where
+/// there is no way.
+pub(super) fn ways(
+    network: &Network,
+    distances: &[u64],
+    to: u32,
+    node: u32,
+    is_up: impl Fn(u32) -> bool,
+) -> Vec<u16> {
+    let mut set = Vec::new();
+    for port in 0..network.ports(node) {
+        let hop = network.hop(node, port);
+        if is_up(hop.wire) && is_way(network, distances, to, node, hop) {
+            set.push((port as u16, network.link(node, port).weight));
+        }
+    }
+    repeated(&set)
+}
+
+/// Whether the link at a port of `node` is on a shortest way to `to`.
+pub(super) fn is_way(network: &Network, distances: &[u64], to: u32, node: u32, hop: Hop) -> bool {
+    let (here, there) = (distances[node as usize], distances[hop.peer as usize]);
+    let forwards = hop.peer == to || network.kind(hop.peer) != NodeKind::Host;
+    let metric = u64::from(network.specs[hop.wire as usize].metric);
+    forwards && here != u64::MAX && there.checked_add(metric) == Some(here)
+}
+
+/// The sums of metrics on the shortest ways to `to` over links whose wires are up (Dijkstra), `u64::MAX`
+/// where there is none. Ways do not lead through hosts.
+pub(super) fn distances(network: &Network, to: u32, is_up: impl Fn(u32) -> bool) -> Vec<u64> {
     let mut distances = vec![u64::MAX; network.nodes() as usize];
     let mut open = BinaryHeap::from([Reverse((0, to))]);
     distances[to as usize] = 0;
@@ -81,12 +106,11 @@ fn distances(network: &Network, to: u32) -> Vec<u64> {
         if distance > distances[node as usize] || (node != to && network.kind(node) == NodeKind::Host) {
             continue;
         }
-        for port in 0..network.ports(node) {
-            let peer = network.peer(node, port);
-            let longer = distance + u64::from(network.link(node, port).metric);
-            if longer < distances[peer as usize] {
-                distances[peer as usize] = longer;
-                open.push(Reverse((longer, peer)));
+        for hop in (0..network.ports(node)).map(|port| network.hop(node, port)) {
+            let longer = distance + u64::from(network.specs[hop.wire as usize].metric);
+            if is_up(hop.wire) && longer < distances[hop.peer as usize] {
+                distances[hop.peer as usize] = longer;
+                open.push(Reverse((longer, hop.peer)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod digests;
 mod errors;
+mod failures;
 mod networks;
 mod random;
 mod routes;

@@ -1,0 +1,74 @@
+//! Which states and events of a checkpoint can be those of a network: what comes from a file may be damaged.
+//!
+//! Invariant: what is admitted leads to no panic.
+
+use std::sync::Arc;
+
+use paceline_kernel::LpId;
+
+use super::{NodeState, Packets};
+use crate::flow::Transport;
+use crate::host::{Endpoint, HostState};
+use crate::network::NodeKind;
+use crate::packet::NetEvent;
+
+impl Packets {
+    /// Whether it can be the state of a node.
+    pub(super) fn is_state_of(&self, lp: LpId, state: &NodeState) -> bool {
+        let is_host = self.network.kind(lp.0) == NodeKind::Host;
+        let fits = |host: &HostState| {
+            let flows = &self.flows;
+            let sane = |end: &Arc<Endpoint>| end.connection.is_consistent();
+            host.sending.len() == flows.sending(lp.0).len()
+                && host.arrivals.len() == flows.arriving(lp.0).len()
+                && host.connections.len() == flows.connections(lp.0).len()
+                && host.connections.iter().flatten().all(sane)
+        };
+        let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
+        state.ports.len() == self.network.ports(lp.0) as usize
+            && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
+            && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
+            && match &state.switch {
+                Some(switch) => !is_host && self.switches.is_some() && switch.fits(state.ports.len()),
+                None => is_host || self.switches.is_none(),
+            }
+    }
+
+    /// Whether it can be an event of a node.
+    pub(super) fn is_event_of(&self, lp: LpId, event: &NetEvent) -> bool {
+        let is_of = |flow: u32, is_tcp: bool| {
+            let transport = self.flows.list.get(flow as usize).map(|flow| &flow.transport);
+            transport.is_some_and(|transport| matches!(transport, Transport::Tcp(_)) == is_tcp)
+        };
+        // A host forwards nothing, and a switch only what it knows a way for.
+        let passes = |flow: u32, is_back: bool| {
+            let ends = &self.flows.ends[flow as usize];
+            let to = if is_back { ends.from } else { ends.to };
+            to == lp.0 || self.network.kind(lp.0) != NodeKind::Host && self.network.has_route(lp.0, to)
+        };
+        let ends = |flow: u32| self.flows.ends[flow as usize];
+        // Where a switch counts what comes in, packets come to it with their way in.
+        let is_counted = self.switches.is_some() && self.network.kind(lp.0) != NodeKind::Host;
+        let (event, is_entering) = match event {
+            NetEvent::Entering(entering) => {
+                (&entering.packet, u32::from(entering.port) < self.network.ports(lp.0))
+            }
+            other => (other, false),
+        };
+        if event.is_packet() != is_entering && (is_counted || is_entering) {
+            return false;
+        }
+        match *event {
+            NetEvent::Udp(ref packet) => is_of(packet.flow, false) && passes(packet.flow, false),
+            NetEvent::Tcp(ref packet) => is_of(packet.flow, true) && passes(packet.flow, packet.is_back),
+            NetEvent::Send { flow, .. } => is_of(flow, false) && ends(flow).from == lp.0,
+            NetEvent::Open { flow } => is_of(flow, true) && ends(flow).from == lp.0,
+            NetEvent::Wake { flow, is_back, .. } => {
+                is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
+            }
+            NetEvent::Ready { port } => port < self.network.ports(lp.0),
+            NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
+            NetEvent::Entering(_) => false,
+        }
+    }
+}
