@@ -231,7 +231,7 @@ fn switches_that_cannot_be_are_refused() {
     let refuse = |settings: SwitchSettings| {
         let udp = packets(1_000_000, 1_000, 1);
         let model = Packets::new(network(), vec![Flow::udp(0, 1, udp)]).unwrap();
-        let error = model.switches(settings).err().expect("it is refused");
+        let error = model.switches(settings).expect_err("it is refused");
         assert!(matches!(error, PacketError::Switch { .. }));
         error.to_string()
     };
