@@ -266,18 +266,19 @@ impl<'a, M: Model> Context<'a, M> {
         let time = self.now.as_ticks().wrapping_add(delay.as_ticks());
         let beyond = time < delay.as_ticks() || time == u64::MAX;
         // What is not below `plain` cannot fall into the batch in hand, and is later than now: no alarm, and
-        // depth 0.
-        if delay < self.rules.plain || beyond || to.0 >= self.rules.lps {
+        // depth 0. Nor can what goes far enough along a declared channel.
+        let is_plain = delay >= self.rules.plain && to.0 < self.rules.lps;
+        if !beyond && (is_plain || self.rules.finds(self.lp, to, delay)) {
+            self.push(to, Time::ticks(time), 0, event)
+        } else {
             match self.rules.judge(self.lp, self.now, self.depth, self.initial, to, delay) {
                 Ok(depth) => {
-                    // Where channels are declared every message is judged: most are far off all the same.
+                    // Also a message that is far off is judged, where its channel is not found at once.
                     self.alarm |= delay < self.rules.near() && time < self.watched.as_ticks();
                     self.push(to, Time::ticks(time), depth, event)
                 }
                 Err(kind) => self.refuse(kind, to, self.now.saturating_add(delay), &event),
             }
-        } else {
-            self.push(to, Time::ticks(time), 0, event)
         }
     }
 

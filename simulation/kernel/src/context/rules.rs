@@ -56,6 +56,13 @@ impl Rules {
         self.set_near(self.near);
     }
 
+    /// Whether a message along a declared channel needs no judgement: it is due after the batch in hand, and
+    /// the channel is found at once. The time is one of the clock.
+    #[inline(always)]
+    pub(super) fn finds(&self, from: LpId, to: LpId, delay: Time) -> bool {
+        delay >= self.near && self.channels.as_ref().is_some_and(|channels| channels.finds(from, to, delay))
+    }
+
     /// Judges a send that is not plainly beyond the lookahead: to oneself, at the start, along a declared
     /// channel, or against the rules. Gives the depth of the event. By value, so that the context of a
     /// model that is compiled into the loop stays in registers.

@@ -4,6 +4,10 @@
 //! Invariants: an LP's channels are in the order of their receivers, each receiver once, with the least
 //! lookahead declared for it; every lookahead is at least the model's, and every receiver exists.
 
+mod quick;
+
+use quick::Quick;
+
 use super::channels::{asked, check};
 use crate::{Channels, LinkError, LpId, Model, Time};
 
@@ -20,6 +24,7 @@ pub struct ChannelTable {
     lookaheads: Vec<Time>,
     /// By LP: it sends to all.
     to_all: Vec<bool>,
+    quick: Quick,
 }
 
 impl ChannelTable {
@@ -60,8 +65,13 @@ impl ChannelTable {
         if (0..lps).all(|lp| asked(model, LpId(lp)) == Channels::All) {
             return Ok(None);
         }
-        let mut table =
-            Self { starts: vec![0], receivers: Vec::new(), lookaheads: Vec::new(), to_all: Vec::new() };
+        let mut table = Self {
+            starts: vec![0],
+            receivers: Vec::new(),
+            lookaheads: Vec::new(),
+            to_all: Vec::new(),
+            quick: Quick::default(),
+        };
         for from in (0..lps).map(LpId) {
             let channels = asked(model, from);
             table.to_all.push(channels == Channels::All);
@@ -80,7 +90,15 @@ impl ChannelTable {
         if table.lookaheads.iter().all(|lookahead| *lookahead == least) {
             table.lookaheads = Vec::new();
         }
+        table.quick = Quick::of(&table);
         Ok(Some(table))
+    }
+
+    /// Whether a message from `from` to `to` with this delay is found at once to be along a channel, or to
+    /// the LP itself. What is not found may be allowed all the same.
+    #[inline(always)]
+    pub(crate) fn finds(&self, from: LpId, to: LpId, delay: Time) -> bool {
+        self.quick.finds(from, to, delay)
     }
 
     /// Whether `from` may send something to `to`, another LP, that happens after `delay`, at least the
