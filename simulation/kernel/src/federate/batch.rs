@@ -180,6 +180,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let events = &blocks[batch.block];
         let local = (batch.block << batch.shift) + order.lp();
         let lp_id = place.lp(local);
+        // What was sent before has been looked at.
+        let mut looked = sent.len();
         let timed = self.meter.as_mut().and_then(Meter::begin);
         let Lp { core, state } = &mut lps[local];
         let mut cx = Context::new(model, rules, lp_id, *core, withdrawn.of::<M>(local), sent, fault);
@@ -233,7 +235,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 let joins = |event: &mut Event<M::Event>| {
                     event.time() < *bound && place.holds(event.to(), *id, partition)
                 };
-                for event in cx.outbox().extract_if(.., joins) {
+                for event in cx.outbox().extract_if(looked.., joins) {
                     if event.to() == lp_id {
                         late.push(Reverse(event));
                         joined += 1;
@@ -241,6 +243,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                         stray = Some((now, event));
                     }
                 }
+                looked = cx.outbox().len();
                 if stray.is_some() {
                     break;
                 }
