@@ -148,6 +148,8 @@ pub(crate) struct Flows {
     arriving: ByNode,
     /// By node: the flows of its connections.
     connections: ByNode,
+    /// The length of the least packet of any flow.
+    pub least_bytes: u32,
 }
 
 /// Flows by node, those of each in their order.
@@ -225,7 +227,8 @@ impl Flows {
             sources.push(source);
         }
         let (sending, arriving, connections) = (sending.done(), arriving.done(), connections.done());
-        Ok(Self { list, ends, sources, sending, arriving, connections })
+        let least_bytes = list.iter().map(least_packet).min().unwrap_or(1);
+        Ok(Self { list, ends, sources, sending, arriving, connections, least_bytes })
     }
 
     /// The UDP flows that `node` sends.
@@ -267,17 +270,13 @@ impl Flows {
         };
         self.list.iter().map(most).max().unwrap_or(1)
     }
+}
 
-    /// The length of the least packet of any flow.
-    pub fn least_bytes(&self) -> u32 {
-        self.list
-            .iter()
-            .map(|flow| match &flow.transport {
-                Transport::Udp(udp) => udp.wire_bytes,
-                Transport::Tcp(tcp) => tcp.below_bytes + LEAST_HEADER,
-            })
-            .min()
-            .unwrap_or(1)
+/// The length of the least packet of a flow.
+fn least_packet(flow: &Flow) -> u32 {
+    match &flow.transport {
+        Transport::Udp(udp) => udp.wire_bytes,
+        Transport::Tcp(tcp) => tcp.below_bytes + LEAST_HEADER,
     }
 }
 

@@ -80,7 +80,7 @@ impl Packets {
     /// takes no time.
     pub fn new(network: Network, flows: Vec<Flow>) -> Result<Self, PacketError> {
         let flows = Flows::new(&network, flows)?;
-        network.check_delays(flows.least_bytes())?;
+        network.check_delays(flows.least_bytes)?;
         let (lookahead, switches, notices) = (Time::TICK, None, Vec::new());
         let mut model = Self { network, flows, switches, lookahead, spread: 0, seed: 0, notices };
         model.lookahead = model.least_delay();

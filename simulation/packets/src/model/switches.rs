@@ -30,7 +30,7 @@ impl Packets {
     /// pause frame takes no time on a link.
     pub fn switches(mut self, settings: SwitchSettings) -> Result<Self, PacketError> {
         let switches = Switches::new(&self.network, settings, self.flows.most_bytes())?;
-        self.network.check_delays(self.flows.least_bytes().min(PAUSE_BYTES))?;
+        self.network.check_delays(self.flows.least_bytes.min(PAUSE_BYTES))?;
         self.network.control();
         self.switches = Some(switches);
         self.lookahead = self.least_delay();
@@ -39,7 +39,7 @@ impl Packets {
 
     /// The length of the least frame on any link.
     pub(super) fn least_bytes(&self) -> u32 {
-        let least = self.flows.least_bytes();
+        let least = self.flows.least_bytes;
         if self.switches.is_some() { least.min(PAUSE_BYTES) } else { least }
     }
 
