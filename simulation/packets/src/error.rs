@@ -65,6 +65,21 @@ pub enum PacketError {
     /// A number of a flow that makes no sense.
     #[error("flow {flow} has a {key} of {value}; allowed: {allowed}")]
     FlowNumber { flow: usize, key: &'static str, value: String, allowed: &'static str },
+    /// A flow cannot know when it may begin.
+    #[error(
+        "flow {flow} waits for flow {before}, which does not end at the host where flow {flow} begins; allowed: flows \
+         that end there"
+    )]
+    WaitElsewhere { flow: u32, before: u32 },
+    /// Flows that wait for each other never begin.
+    #[error(
+        "flow {flow} waits for flow {before}, which waits for flow {flow} in turn, directly or by way of others; \
+         allowed: no circles"
+    )]
+    WaitInCircle { flow: u32, before: u32 },
+    /// An application that cannot be.
+    #[error("{application} has {problem}; allowed: {allowed}")]
+    Application { application: String, problem: String, allowed: &'static str },
     /// Senders and receivers that cannot be paired.
     #[error(
         "{from_pattern:?} are {from} hosts and {to_pattern:?} are {to}: they cannot be paired by number; allowed: \

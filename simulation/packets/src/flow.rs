@@ -154,7 +154,7 @@ pub(crate) struct Flows {
 
 /// Flows by node, those of each in their order.
 #[derive(Clone, Debug)]
-struct ByNode {
+pub(crate) struct ByNode {
     /// By node, and one more: where its flows start.
     first: Vec<u32>,
     flows: Vec<u32>,
@@ -162,7 +162,7 @@ struct ByNode {
 
 impl ByNode {
     /// Of (node, flow).
-    fn new(nodes: u32, entries: &[(u32, u32)]) -> Self {
+    pub fn new(nodes: u32, entries: &[(u32, u32)]) -> Self {
         let mut first = vec![0; nodes as usize + 1];
         for (node, _) in entries {
             first[*node as usize + 1] += 1;
@@ -178,7 +178,7 @@ impl ByNode {
         Self { first, flows }
     }
 
-    fn of(&self, node: u32) -> &[u32] {
+    pub fn of(&self, node: u32) -> &[u32] {
         &self.flows[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 }

@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod application;
 mod clock;
 mod error;
 pub mod files;
@@ -57,7 +58,7 @@ pub use host::{Arrivals, Endpoint, HostState, Sending};
 pub use link::LinkSpec;
 pub use model::{NodeState, Packets};
 pub use network::{Network, NetworkBuilder, NodeKind};
-pub use packet::{NetEvent, TcpBody, TcpPacket, UdpPacket};
+pub use packet::{Actor, NetEvent, TcpBody, TcpPacket, UdpPacket};
 pub use port::Port;
 pub use results::{FlowResult, LinkResult, NetOutput, NetResults, TcpResult};
 pub use routing::Ecmp;

@@ -4,15 +4,17 @@
 //! does depends on its own state, the event and the parameters alone.
 
 mod admit;
+mod applications;
 mod connections;
+mod state;
 mod switches;
 
-use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
-use serde::{Deserialize, Serialize};
 
 use crate::PacketError;
+use crate::application::Table;
 use crate::clock::{exact, tick_of, whole_ticks};
 use crate::flow::{Flow, Flows};
 use crate::hash::mix;
@@ -24,35 +26,9 @@ use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
 use crate::routing::{Ecmp, Routing};
-use crate::switch::{Switch, Switches};
+use crate::switch::Switches;
 
-/// What a node remembers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodeState {
-    /// By port.
-    pub ports: Vec<Port>,
-    /// What hosts have besides.
-    pub host: Option<Box<HostState>>,
-    /// What switches with a shared buffer have besides.
-    pub switch: Option<Box<Switch>>,
-    /// Packets dropped here since there was no way for them.
-    pub without_route: u64,
-}
-
-/// Of what a network does not have, nothing is hashed: neither a shared buffer nor packets without a route.
-/// So digests of other networks stay what they were.
-impl Hash for NodeState {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let Self { ports, host, switch, without_route } = self;
-        (ports, host).hash(hasher);
-        if let Some(switch) = switch {
-            switch.hash(hasher);
-        }
-        if *without_route > 0 {
-            without_route.hash(hasher);
-        }
-    }
-}
+pub use state::NodeState;
 
 /// A packet network and what is sent on it.
 #[derive(Clone, Debug)]
@@ -68,6 +44,7 @@ pub struct Packets {
     seed: u64,
     /// What was taken that the source of the network does not say: for the summary.
     pub(crate) notices: Vec<String>,
+    pub(crate) applications: Option<Arc<Table>>,
 }
 
 impl Packets {
@@ -81,8 +58,16 @@ impl Packets {
     pub fn new(network: Network, flows: Vec<Flow>) -> Result<Self, PacketError> {
         let flows = Flows::new(&network, flows)?;
         network.check_delays(flows.least_bytes)?;
-        let (lookahead, switches, notices) = (Time::TICK, None, Vec::new());
-        let mut model = Self { network, flows, switches, lookahead, spread: 0, seed: 0, notices };
+        let mut model = Self {
+            network,
+            flows,
+            switches: None,
+            lookahead: Time::TICK,
+            spread: 0,
+            seed: 0,
+            notices: Vec::new(),
+            applications: None,
+        };
         model.lookahead = model.least_delay();
         Ok(model)
     }
@@ -239,7 +224,8 @@ impl Model for Packets {
             .map(|(node, port)| (self.network.peer(node, port), self.network.link(node, port)))
             .collect();
         // Settings of TCP have no hash, and all of them show.
-        let digest = Digest::of(&(&links, format!("{:?}", self.flows.list)));
+        let applications = self.applications.as_ref().map(|table| format!("{:?}", table.all));
+        let digest = Digest::of(&(&links, format!("{:?}", self.flows.list), applications));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         format!(
             "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}",
@@ -280,7 +266,7 @@ impl Model for Packets {
         if self.network.kind(node) != NodeKind::Host {
             let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));
             let switch = switch.map(|switch| Box::new(switch.expect("the settings of switches are checked")));
-            return NodeState { ports, host: None, switch, without_route: 0 };
+            return NodeState { ports, host: None, switch, applications: None, without_route: 0 };
         }
         let flows = &self.flows;
         let connections = flows.connections(node);
@@ -293,10 +279,12 @@ impl Model for Packets {
                 cx.schedule(tick, NetEvent::Send { flow: *flow, number: 0, slack });
             }
         }
-        for &flow in connections.iter().filter(|flow| flows.ends[**flow as usize].from == node) {
+        let begins = |flow: &&u32| flows.ends[**flow as usize].from == node && self.begins_by_itself(**flow);
+        for &flow in connections.iter().filter(begins) {
             cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
-        NodeState { ports, host: Some(Box::new(host)), switch: None, without_route: 0 }
+        let applications = self.prepare(node, cx);
+        NodeState { ports, host: Some(Box::new(host)), switch: None, applications, without_route: 0 }
     }
 
     #[inline(always)]
@@ -324,6 +312,7 @@ impl Model for Packets {
             }
             NetEvent::Send { flow, number, slack } => self.emit(state, *flow, *number, *slack, cx),
             NetEvent::Open { flow } => self.open(state, *flow, cx),
+            NetEvent::Act { actor, slack } => self.act(state, *actor, *slack, cx),
             NetEvent::Wake { flow, generation, is_back } => {
                 self.wake(state, *flow, *generation, *is_back, cx)
             }
@@ -341,13 +330,17 @@ impl Model for Packets {
         let ports: usize = state.ports.iter().map(|port| size_of::<Port>() + port.heap_bytes()).sum();
         let host = state.host.as_ref().map_or(0, |host| size_of::<HostState>() + host.heap_bytes());
         let switch = state.switch.as_ref().map_or(0, |switch| switch.heap_bytes());
-        size_of::<NodeState>() + ports + host + switch
+        let applications = state.applications.as_ref().map_or(0, |state| state.heap_bytes());
+        size_of::<NodeState>() + ports + host + switch + applications
     }
 
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
         output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
         output.switches.add_node(lp.0, &state.ports, state.switch.as_deref());
         output.without_route += state.without_route;
+        if let (Some(table), Some(state)) = (&self.applications, &state.applications) {
+            output.applications.add(table, lp.0, state);
+        }
     }
 
     fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {

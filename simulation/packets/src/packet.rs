@@ -41,6 +41,9 @@ pub struct TcpBody {
     pub number: u32,
     /// Its length on the wire.
     pub bytes: u32,
+    /// The bytes that the request in it asks for: what a request says, since its data has no content. Zero in
+    /// what is none.
+    pub asks: u64,
 }
 
 /// A TCP packet that has come to a node.
@@ -104,6 +107,13 @@ pub enum NetEvent {
         /// By how many picoseconds the event is later than the frame.
         slack: u16,
     },
+    /// A moment has come that an application waits for.
+    Act {
+        /// Which one.
+        actor: Actor,
+        /// By how many picoseconds the event is later than the moment.
+        slack: u16,
+    },
 }
 
 /// A packet that comes in at a switch, with its way in.
@@ -120,6 +130,17 @@ impl NetEvent {
     pub(crate) const fn is_packet(&self) -> bool {
         matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Entering(_))
     }
+}
+
+/// What of an application acts at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Actor {
+    /// A transfer of this number begins.
+    Transfer(u32),
+    /// The client of this number sends a request.
+    Client(u32),
+    /// The server at the end of this flow sends the response.
+    Server(u32),
 }
 
 /// Every event enters the digest. Fields are put together in few words, of which the last begins with the
@@ -159,6 +180,14 @@ impl Hash for NetEvent {
             Self::Pause { port, paused, slack } => {
                 hasher.write_u64(u64::from(port));
                 hasher.write_u64(u64::from(slack) << 16 | u64::from(paused.bits()) << 8 | 7);
+            }
+            Self::Act { actor, slack } => {
+                let (kind, number) = match actor {
+                    Actor::Transfer(number) => (0, number),
+                    Actor::Client(number) => (1, number),
+                    Actor::Server(number) => (2, number),
+                };
+                hasher.write_u64(u64::from(number) << 32 | u64::from(slack) << 16 | kind << 8 | 8);
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::application::{ApplicationOutput, ClientResult};
 use crate::flow::{Flow, Flows};
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
@@ -25,6 +26,7 @@ pub struct NetOutput {
     pub(crate) in_flight: u64,
     /// Packets that nodes dropped since there was no way for them.
     pub(crate) without_route: u64,
+    pub(crate) applications: ApplicationOutput,
 }
 
 impl NetOutput {
@@ -89,6 +91,8 @@ pub struct TcpResult {
     pub delay_sum_ps: u128,
     /// When all bytes had been delivered in order, in picoseconds: at the receiver.
     pub done_ps: Option<u64>,
+    /// When it began, at the sender of a flow that waited for others.
+    pub opened_ps: Option<u64>,
 }
 
 impl TcpResult {
@@ -100,6 +104,7 @@ impl TcpResult {
             arrived: endpoint.arrived,
             delay_sum_ps: endpoint.delay_sum_ps,
             done_ps: endpoint.done_ps,
+            opened_ps: endpoint.opened_ps,
         }
     }
 }
@@ -118,9 +123,14 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// Bytes delivered in order: of TCP the stream, of UDP whole packets.
+    /// Bytes delivered in order: of TCP the streams of both ends, of UDP whole packets.
     pub fn delivered(&self) -> u64 {
-        self.arrivals.bytes + self.receiver.map_or(0, |receiver| receiver.counters.delivered)
+        self.arrivals.bytes + self.ends().map(|end| end.counters.delivered).sum::<u64>()
+    }
+
+    /// When it began, in picoseconds: at its own time, or when what it waited for had been delivered.
+    pub(crate) fn start_ps(&self, flow: &Flow) -> u64 {
+        self.sender.and_then(|sender| sender.opened_ps).unwrap_or(flow.start_ps)
     }
 
     /// The ends of a TCP flow that there are.
@@ -154,9 +164,19 @@ pub struct NetResults {
     pub flows_done: u64,
     /// The mean time that these took, in seconds; nothing where there are none.
     pub mean_completion_s: Option<f64>,
+    /// What clients have done, by number.
+    pub clients: Vec<ClientResult>,
+    /// By group, its rounds.
+    rounds: Vec<Vec<(u64, u64)>>,
 }
 
 impl NetResults {
+    /// The rounds of a group of which every transfer was delivered: when the first of them began, and when
+    /// the last one was there, in picoseconds.
+    pub fn collective(&self, group: u32) -> &[(u64, u64)] {
+        self.rounds.get(group as usize).map_or(&[], Vec::as_slice)
+    }
+
     /// Joins what federates have left behind of a model with these flows, in any order.
     pub fn new(of: &[Flow], outputs: &[NetOutput]) -> Self {
         let mut flows = vec![FlowResult::default(); of.len()];
@@ -184,7 +204,7 @@ impl NetResults {
             + ends().map(|end| end.delay_sum_ps).sum::<u128>();
         let took = |(flow, result): (&Flow, &FlowResult)| {
             let done_ps = result.receiver.and_then(|receiver| receiver.done_ps)?;
-            Some(u128::from(done_ps - flow.start_ps))
+            Some(u128::from(done_ps - result.start_ps(flow)))
         };
         let completions: Vec<u128> = of.iter().zip(&flows).filter_map(took).collect();
         // One division of exact sums: the same whatever the partition.
@@ -199,6 +219,8 @@ impl NetResults {
             mean_delay_s: mean_s(delays, arrived),
             flows_done: completions.len() as u64,
             mean_completion_s: mean_s(completions.iter().sum(), completions.len() as u64),
+            clients: ApplicationOutput::clients(outputs.iter().map(|output| &output.applications)),
+            rounds: ApplicationOutput::rounds(outputs.iter().map(|output| &output.applications)),
             flows,
             links,
             switches,

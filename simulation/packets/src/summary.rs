@@ -3,6 +3,7 @@
 //! Invariant: nothing here depends on how the run was done. Sums are of integers, and each quotient is formed
 //! once.
 
+mod applications;
 mod rows;
 
 use paceline_results::{Results, RunFacts, Summary};
@@ -40,6 +41,7 @@ impl Results for Packets {
             all.switches.summarize(self.network(), &mut summary);
         }
         let names = names(self.network());
+        self.tell_of_applications(&all, facts.end_time, &names, &mut summary);
         let links: Vec<LinkRow> =
             all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();
         summary.table("links.csv", &LINKS, {

@@ -10,11 +10,28 @@ pub enum CollectiveKind {
     RingAllReduce,
     /// All-reduce in a binary tree: all data goes up to the first host, and back down.
     TreeAllReduce,
+    /// All-reduce by halving and doubling (Thakur, Rabenseifner and Gropp, 2005, section 4.5): 2 log n steps
+    /// between pairs of hosts that are half the hosts apart, then a quarter and so on, with half of the data,
+    /// then a quarter; and the same way back. The hosts are a power of two.
+    HalvingAllReduce,
     /// All-to-all, everything at once.
     AllToAll,
     /// All-to-all in n - 1 rounds, in each of which a host sends to one other: the next round when what was
     /// sent to it in this one has arrived.
     AllToAllInRounds,
+}
+
+impl CollectiveKind {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RingAllReduce => "ring-all-reduce",
+            Self::TreeAllReduce => "tree-all-reduce",
+            Self::HalvingAllReduce => "halving-all-reduce",
+            Self::AllToAll => "all-to-all",
+            Self::AllToAllInRounds => "all-to-all-in-rounds",
+        }
+    }
 }
 
 /// A collective that hosts do again and again.
@@ -28,7 +45,13 @@ pub struct Collective {
     pub rounds: u32,
     /// How long a host computes after its part in one before it begins the next (ps).
     pub compute_ps: u64,
+    /// In a ring: what a host sends in a step goes in pieces of at most so many bytes, each of which is
+    /// passed on when it is there; without a number in one.
+    pub piece_bytes: Option<u64>,
 }
+
+/// The most transfers of a collective: each is kept in memory, with what it waits for.
+const TRANSFERS_MAX: u64 = 16_000_000;
 
 /// What a host waits for before its next part, for each of the hosts.
 type Waits = Vec<Vec<u32>>;
@@ -53,18 +76,58 @@ impl Workload {
             let what = format!("a ring of {} hosts for {} bytes", hosts.len(), settings.bytes);
             return Err(WorkloadError { what, allowed: "a byte or more for each host" });
         }
+        if settings.kind == CollectiveKind::HalvingAllReduce && !hosts.len().is_power_of_two() {
+            let what = format!("halving and doubling of {} hosts", hosts.len());
+            return Err(WorkloadError { what, allowed: "a power of two" });
+        }
+        if settings.bytes == 0 || settings.rounds == 0 || settings.piece_bytes == Some(0) {
+            let what = format!("{} rounds of {} bytes", settings.rounds, settings.bytes);
+            return Err(WorkloadError { what, allowed: "1 or more of each, and pieces of 1 byte or more" });
+        }
+        let count = settings.transfers(hosts.len() as u64);
+        if count > TRANSFERS_MAX {
+            let what = format!("a collective of {count} transfers, or waits for them");
+            return Err(WorkloadError {
+                what,
+                allowed: "16,000,000 or fewer: fewer hosts, rounds or pieces",
+            });
+        }
         let mut waits: Waits = vec![Vec::new(); hosts.len()];
         for round in 0..settings.rounds {
             let pause_ps = if round == 0 { 0 } else { settings.compute_ps };
             let mut one = One { workload: self, hosts, start_ps, pause_ps, waits };
             waits = match settings.kind {
-                CollectiveKind::RingAllReduce => one.ring(settings.bytes),
+                CollectiveKind::RingAllReduce => one.ring(settings.bytes, settings.piece_bytes),
+                CollectiveKind::HalvingAllReduce => one.halving(settings.bytes),
                 CollectiveKind::TreeAllReduce => one.tree(settings.bytes),
                 CollectiveKind::AllToAll => one.all_to_all(settings.bytes, false),
                 CollectiveKind::AllToAllInRounds => one.all_to_all(settings.bytes, true),
             }?;
         }
         Ok(())
+    }
+}
+
+impl Collective {
+    /// How many transfers there are, or waits for them, whichever are more.
+    fn transfers(&self, hosts: u64) -> u64 {
+        let of_round = match self.kind {
+            CollectiveKind::RingAllReduce => {
+                let chunk = self.bytes.div_ceil(hosts);
+                let pieces = self.piece_bytes.map_or(1, |bytes| chunk.div_ceil(bytes));
+                // A host begins a round when all pieces of the last step are there.
+                (2 * hosts * (hosts - 1))
+                    .saturating_mul(pieces)
+                    .saturating_add(hosts.saturating_mul(pieces * pieces))
+            }
+            CollectiveKind::TreeAllReduce => 4 * hosts,
+            CollectiveKind::HalvingAllReduce => 4 * hosts * u64::from(hosts.ilog2().pow(2)),
+            CollectiveKind::AllToAllInRounds => 2 * hosts * (hosts - 1),
+            // A host sends to each in a round when it has something from each of the one before.
+            CollectiveKind::AllToAll if self.rounds > 1 => hosts * (hosts - 1) * (hosts - 1),
+            CollectiveKind::AllToAll => hosts * (hosts - 1),
+        };
+        of_round.saturating_mul(u64::from(self.rounds))
     }
 }
 
@@ -92,26 +155,57 @@ impl One<'_> {
         self.workload.push(FlowDemand { from, to, bytes, start_ps: 0, after: after.into(), pause_ps: 0 })
     }
 
-    fn ring(&mut self, bytes: u64) -> Result<Waits, WorkloadError> {
+    fn ring(&mut self, bytes: u64, piece_bytes: Option<u64>) -> Result<Waits, WorkloadError> {
         let hosts = self.hosts.len();
         // Chunks differ by a byte at most, and are all bytes together.
         let edge = |chunk: usize| (u128::from(bytes) * chunk as u128 / hosts as u128) as u64;
-        let mut arrived: Vec<Option<u32>> = vec![None; hosts];
+        // The shortest chunk has as many pieces as the others, each of a byte or more.
+        let shortest = bytes / hosts as u64;
+        let longest = bytes.div_ceil(hosts as u64);
+        let pieces = piece_bytes.map_or(1, |bytes| longest.div_ceil(bytes).min(shortest));
+        let mut arrived: Waits = vec![Vec::new(); hosts];
         for step in 0..2 * (hosts - 1) {
-            let mut next = vec![None; hosts];
+            let mut next: Waits = vec![Vec::new(); hosts];
             for (place, before) in arrived.iter().enumerate() {
                 // The chunk that came in the last step: reduced in the first half, complete in the second.
                 let chunk = (place + 2 * hosts - step) % hosts;
                 let (to, bytes) = ((place + 1) % hosts, edge(chunk + 1) - edge(chunk));
-                next[to] = match before {
-                    None => self.first(place, to, bytes)?,
-                    Some(before) => self.then(place, to, bytes, &[*before])?,
+                let cut = |piece: u64| (u128::from(bytes) * u128::from(piece) / u128::from(pieces)) as u64;
+                for piece in 0..pieces {
+                    let bytes = cut(piece + 1) - cut(piece);
+                    let flow = match before.get(piece as usize) {
+                        None => self.first(place, to, bytes)?,
+                        Some(before) => self.then(place, to, bytes, &[*before])?,
+                    };
+                    next[to].push(flow);
                 }
-                .into();
             }
             arrived = next;
         }
-        Ok(arrived.into_iter().map(|flow| flow.into_iter().collect()).collect())
+        Ok(arrived)
+    }
+
+    fn halving(&mut self, bytes: u64) -> Result<Waits, WorkloadError> {
+        let hosts = self.hosts.len();
+        let steps = hosts.ilog2();
+        // Halves on the way there, and the same parts, backwards, on the way back. Halves that do not divide
+        // are rounded up.
+        let apart = (1..=steps).chain((1..=steps).rev());
+        let mut arrived: Waits = vec![Vec::new(); hosts];
+        for step in apart {
+            let bytes = bytes.div_ceil(1 << step);
+            let mut next = vec![0; hosts];
+            for (place, before) in arrived.iter().enumerate() {
+                let to = place ^ (hosts >> step);
+                // What is sent is the sum of all that has come, also in steps before the last one.
+                next[to] = match before.as_slice() {
+                    [] => self.first(place, to, bytes)?,
+                    before => self.then(place, to, bytes, before)?,
+                };
+            }
+            arrived.iter_mut().zip(next).for_each(|(arrived, flow)| arrived.push(flow));
+        }
+        Ok(arrived)
     }
 
     fn tree(&mut self, bytes: u64) -> Result<Waits, WorkloadError> {

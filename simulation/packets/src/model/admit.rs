@@ -26,6 +26,7 @@ impl Packets {
         };
         let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
         state.ports.len() == self.network.ports(lp.0) as usize
+            && self.admits_applications(lp.0, is_host, state.applications.as_deref())
             && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
             && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
             && match &state.switch {
@@ -66,6 +67,7 @@ impl Packets {
             NetEvent::Wake { flow, is_back, .. } => {
                 is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
             }
+            NetEvent::Act { actor, .. } => self.admits_act(lp.0, actor),
             NetEvent::Ready { port } => port < self.network.ports(lp.0),
             NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
             NetEvent::Entering(_) => false,

@@ -60,6 +60,55 @@ impl Packets {
             }
         }
         self.send_segments(state, flow, ends, is_receiver, now_ps, out, cx);
+        if self.applications.is_some() {
+            self.deliver(state, flow, is_receiver, &packet.body, now_ps, cx);
+        }
+    }
+
+    /// An application writes `bytes` at an end of a flow and, where `is_last`, closes it. A connection that
+    /// is not there yet is opened. `asks`: how long the response is to be, if it is a request.
+    #[expect(clippy::too_many_arguments, reason = "an end of a flow, what is written there, and when")]
+    pub(super) fn write(
+        &self,
+        state: &mut NodeState,
+        (flow, is_receiver): (u32, bool),
+        bytes: u64,
+        asks: u64,
+        is_last: bool,
+        now_ps: u64,
+        cx: &mut Context<'_, Self>,
+    ) {
+        let (tcp, ends) = (self.flows.tcp(flow), self.flows.ends[flow as usize]);
+        let settings = if is_receiver { &tcp.receiver } else { &tcp.sender };
+        let mut out = Vec::new();
+        let step = &mut Step::new(settings, cx.now(), &mut out);
+        let open = |step: &mut Step<'_>| match is_receiver {
+            true => Connection::listen(settings, u64::from(flow)),
+            false => Connection::connect(step, u64::from(flow)),
+        };
+        let place = endpoint(state, ends, is_receiver);
+        let endpoint = Arc::make_mut(place.get_or_insert_with(|| Arc::new(Endpoint::new(open(step)))));
+        endpoint.asks = asks;
+        if bytes > 0 {
+            endpoint.connection.write(step, bytes);
+        }
+        if is_last {
+            endpoint.connection.close(step);
+        }
+        self.send_segments(state, flow, ends, is_receiver, now_ps, out, cx);
+    }
+
+    /// The bytes that were delivered at an end of a flow.
+    pub(super) fn delivered(&self, state: &mut NodeState, flow: u32, is_receiver: bool) -> u64 {
+        let place = endpoint(state, self.flows.ends[flow as usize], is_receiver);
+        place.as_ref().map_or(0, |endpoint| endpoint.connection.counters().delivered)
+    }
+
+    /// A flow that waited for others has begun.
+    pub(super) fn note_start(&self, state: &mut NodeState, flow: u32, now_ps: u64) {
+        if let Some(endpoint) = endpoint(state, self.flows.ends[flow as usize], false) {
+            Arc::make_mut(endpoint).opened_ps = Some(now_ps);
+        }
     }
 
     /// A deadline of a connection has come, unless it has moved.
@@ -101,7 +150,7 @@ impl Packets {
     ) {
         let shared = endpoint(state, ends, is_receiver).as_mut().expect("it was just at work");
         let endpoint = Arc::make_mut(shared);
-        let first = endpoint.sent;
+        let (first, asks) = (endpoint.sent, endpoint.asks);
         endpoint.sent += out.len() as u32;
         if let Some(deadline) = endpoint.connection.deadline()
             && endpoint.wake.is_none_or(|wake| wake > deadline)
@@ -117,7 +166,7 @@ impl Packets {
         for (number, segment) in (first..).zip(out) {
             let bytes = below_bytes + segment.header_bytes() + u32::from(segment.length);
             let ecn = if segment.has(Flags::ECT) { Ecn::Capable0 } else { Ecn::NotCapable };
-            let body = Arc::new(TcpBody { segment, sent_ps: now_ps, number, bytes });
+            let body = Arc::new(TcpBody { segment, sent_ps: now_ps, number, bytes, asks });
             let packet = TcpPacket { body, flow, slack: 0, ecn, is_back: is_receiver };
             self.forward(state, now_ps, to, packet, cx);
         }

@@ -23,7 +23,7 @@ pub fn quoted(field: &str) -> String {
 }
 
 /// Seconds with as many decimals as needed.
-fn seconds(ps: u64) -> String {
+pub fn seconds(ps: u64) -> String {
     let (whole, rest) = (ps / PS_PER_SECOND, ps % PS_PER_SECOND);
     if rest == 0 {
         return whole.to_string();
@@ -63,14 +63,14 @@ pub struct FlowRow {
     end_ps: Option<u64>,
     /// How long a flow that has an end would take if it sent without a pause and met nobody.
     ideal_ps: Option<u64>,
-    /// What the application at its end got.
+    /// What the applications at its ends got.
     pub bytes: u64,
     pub result: FlowResult,
 }
 
 impl FlowRow {
     pub fn new(network: &Network, flow: &Flow, result: &FlowResult) -> Self {
-        let &Flow { from, to, start_ps, .. } = flow;
+        let (&Flow { from, to, .. }, start_ps) = (flow, result.start_ps(flow));
         let row = Self {
             from,
             to,
@@ -103,7 +103,7 @@ impl FlowRow {
             transport: "tcp",
             end_ps: receiver.and_then(|receiver| receiver.done_ps),
             ideal_ps,
-            bytes: receiver.map_or(0, |receiver| receiver.counters.delivered),
+            bytes: self.result.delivered(),
             ..self
         }
     }

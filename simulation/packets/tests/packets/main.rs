@@ -1,5 +1,6 @@
 //! The model under the engine: against formulas and ns-3, and the same under every protocol.
 
+mod applications;
 mod digests;
 mod errors;
 mod failures;

@@ -14,7 +14,9 @@ const KINDS: [CollectiveKind; 4] = [
 fn build(kind: CollectiveKind, hosts: usize, bytes: u64, rounds: u32) -> Workload {
     let hosts: Vec<u32> = (0..hosts as u32).collect();
     let mut workload = Workload::new(1);
-    workload.collective(&hosts, 3, &Collective { kind, bytes, rounds, compute_ps: 1000 }).unwrap();
+    workload
+        .collective(&hosts, 3, &Collective { kind, bytes, rounds, compute_ps: 1000, piece_bytes: None })
+        .unwrap();
     workload
 }
 
@@ -69,7 +71,7 @@ fn hosts_send_as_much_as_the_formula_says() {
             let (n, of_each) = (hosts as u64, sent.values().all(|sent| *sent == total / hosts as u64));
             let expected = match kind {
                 CollectiveKind::RingAllReduce => 2 * (n - 1) * bytes,
-                CollectiveKind::TreeAllReduce => 2 * (n - 1) * bytes,
+                CollectiveKind::TreeAllReduce | CollectiveKind::HalvingAllReduce => 2 * (n - 1) * bytes,
                 CollectiveKind::AllToAll | CollectiveKind::AllToAllInRounds => n * (n - 1) * bytes,
             };
             assert_eq!(total, expected, "{kind:?} of {hosts}");
@@ -104,6 +106,42 @@ fn steps_follow_each_other() {
     }
 }
 
+/// Halving and doubling: 2 log n steps, in which each host sends 2 (n - 1) / n of the data in all, and in the
+/// end everybody has something of everybody.
+#[test]
+fn halving_takes_two_log_n_steps() {
+    for hosts in [2usize, 4, 8, 16] {
+        let (n, bytes) = (hosts as u64, 100 * hosts as u64);
+        let workload = build(CollectiveKind::HalvingAllReduce, hosts, bytes, 1);
+        let sent: u64 = workload.flows().iter().map(|flow| flow.bytes).sum();
+        assert_eq!(sent, 2 * (n - 1) * bytes);
+        let mut content: Vec<BTreeSet<u32>> = Vec::new();
+        for flow in workload.flows() {
+            let before = flow.after.iter().flat_map(|before| content[*before as usize].iter().copied());
+            content.push(before.chain([flow.from]).collect());
+        }
+        let last = &content[content.len() - hosts..];
+        assert!(last.iter().all(|of| of.len() == hosts), "{hosts}: {last:?}");
+        let end = times(&workload, 100, 1).iter().map(|(_, end)| *end).max().unwrap() - 3;
+        assert_eq!(end, 2 * u64::from(hosts.ilog2()) * 100 + 2 * (bytes - 100), "{hosts} hosts");
+    }
+}
+
+/// Pieces are all bytes together, and each waits for the same one of the step before.
+#[test]
+fn a_ring_passes_pieces_on() {
+    let mut workload = Workload::new(1);
+    let (kind, piece_bytes) = (CollectiveKind::RingAllReduce, Some(100));
+    let ring = Collective { kind, bytes: 1003, rounds: 2, compute_ps: 0, piece_bytes };
+    workload.collective(&[0, 1, 2], 0, &ring).unwrap();
+    // Chunks of 334 or 335 bytes are 4 pieces, in 4 steps of 3 hosts.
+    assert_eq!(workload.flows().len(), 2 * 4 * 3 * 4);
+    let (one, two) = workload.flows().split_at(4 * 3 * 4);
+    assert_eq!(one.iter().map(|flow| flow.bytes).sum::<u64>(), 2 * 2 * 1003);
+    assert!(one.iter().all(|flow| flow.bytes <= 100 && flow.after.len() <= 1));
+    assert!(two[..12].iter().all(|flow| flow.after.len() == 4), "a round begins after all pieces");
+}
+
 #[test]
 fn rounds_begin_after_all_of_the_last_and_the_computing() {
     for kind in KINDS {
@@ -130,11 +168,18 @@ fn rounds_begin_after_all_of_the_last_and_the_computing() {
 #[test]
 fn collectives_that_make_no_sense_are_refused() {
     let mut workload = Workload::new(1);
-    let of = |kind, bytes| Collective { kind, bytes, rounds: 1, compute_ps: 0 };
+    let of = |kind, bytes| Collective { kind, bytes, rounds: 1, compute_ps: 0, piece_bytes: None };
     let error = workload.collective(&[1], 0, &of(CollectiveKind::AllToAll, 1)).unwrap_err();
     assert_eq!(error.to_string(), "a collective of 1 hosts; allowed: 2 hosts or more");
     let error = workload.collective(&[1, 2, 3], 0, &of(CollectiveKind::RingAllReduce, 2)).unwrap_err();
     assert_eq!(error.to_string(), "a ring of 3 hosts for 2 bytes; allowed: a byte or more for each host");
+    let error = workload.collective(&[1, 2, 3], 0, &of(CollectiveKind::HalvingAllReduce, 3)).unwrap_err();
+    assert_eq!(error.to_string(), "halving and doubling of 3 hosts; allowed: a power of two");
+    let error = workload.collective(&[1, 2], 0, &of(CollectiveKind::AllToAll, 0)).unwrap_err();
+    assert_eq!(error.what, "1 rounds of 0 bytes");
+    let many = Collective { rounds: 2_000_000, ..of(CollectiveKind::RingAllReduce, 3) };
+    let error = workload.collective(&[1, 2, 3], 0, &many).unwrap_err();
+    assert_eq!(error.what, "a collective of 30000000 transfers, or waits for them");
     let error = workload.collective(&[1, 2, 1], 0, &of(CollectiveKind::AllToAll, 2)).unwrap_err();
     assert_eq!(error.what, "a flow from host 1 to itself");
 }
