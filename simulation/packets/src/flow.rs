@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::link::{MOST_BYTES, MOST_RATE};
 use crate::network::{Network, NodeKind};
+use crate::rdma::Rdma;
 use crate::tcp::{Connection, Settings};
 use crate::udp::{Source, Udp};
 
@@ -24,6 +25,19 @@ pub enum Transport {
     Udp(Udp),
     /// A stream of bytes over a connection of its own.
     Tcp(Tcp),
+    /// Packets in order at a rate that DCQCN sets.
+    Rdma(Arc<Rdma>),
+}
+
+impl Transport {
+    /// The word for it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Udp(_) => "udp",
+            Self::Tcp(_) => "tcp",
+            Self::Rdma(_) => "rdma",
+        }
+    }
 }
 
 /// A TCP connection on which one end sends. Flows that are alike share their settings.
@@ -78,6 +92,11 @@ impl Flow {
     /// A TCP flow that begins at time zero, of class 0.
     pub fn tcp(from: u32, to: u32, tcp: Tcp) -> Self {
         Self { from, to, start_ps: 0, transport: Transport::Tcp(tcp), class: 0 }
+    }
+
+    /// An RDMA flow that begins at time zero, of class 0. Flows that are alike share their settings.
+    pub fn rdma(from: u32, to: u32, rdma: Arc<Rdma>) -> Self {
+        Self { from, to, start_ps: 0, transport: Transport::Rdma(rdma), class: 0 }
     }
 
     /// The same, beginning at `start_ps` picoseconds.
@@ -150,6 +169,9 @@ pub(crate) struct Flows {
     connections: ByNode,
     /// The length of the least packet of any flow.
     pub least_bytes: u32,
+    /// By node: the RDMA flows that it sends, and those that it receives.
+    rdma_sending: ByNode,
+    rdma_arriving: ByNode,
 }
 
 /// Flows by node, those of each in their order.
@@ -212,6 +234,7 @@ impl Flows {
             return Err(PacketError::TooMany { what: "flows", count: list.len(), most: u32::MAX as usize });
         }
         let [mut sending, mut arriving, mut connections] = [(); 3].map(|()| Filling::new(network.nodes()));
+        let [mut rdma_sending, mut rdma_arriving] = [(); 2].map(|()| Filling::new(network.nodes()));
         let (mut ends, mut sources) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
         for (number, flow) in list.iter().enumerate() {
             check(network, number, flow)?;
@@ -222,13 +245,25 @@ impl Flows {
                     (sending.add(from, number), arriving.add(to, number), source)
                 }
                 Transport::Tcp(_) => (connections.add(from, number), connections.add(to, number), None),
+                Transport::Rdma(_) => (rdma_sending.add(from, number), rdma_arriving.add(to, number), None),
             };
             ends.push(Ends { from, to, from_slot, to_slot });
             sources.push(source);
         }
         let (sending, arriving, connections) = (sending.done(), arriving.done(), connections.done());
         let least_bytes = list.iter().map(least_packet).min().unwrap_or(1);
-        Ok(Self { list, ends, sources, sending, arriving, connections, least_bytes })
+        let (rdma_sending, rdma_arriving) = (rdma_sending.done(), rdma_arriving.done());
+        Ok(Self {
+            list,
+            ends,
+            sources,
+            sending,
+            arriving,
+            connections,
+            least_bytes,
+            rdma_sending,
+            rdma_arriving,
+        })
     }
 
     /// The UDP flows that `node` sends.
@@ -251,8 +286,31 @@ impl Flows {
     pub fn tcp(&self, flow: u32) -> &Tcp {
         match &self.list[flow as usize].transport {
             Transport::Tcp(tcp) => tcp,
-            Transport::Udp(_) => unreachable!("only TCP flows have connections"),
+            Transport::Udp(_) | Transport::Rdma(_) => unreachable!("only TCP flows have connections"),
         }
+    }
+
+    /// Whether it is an RDMA flow.
+    pub fn is_rdma(&self, flow: u32) -> bool {
+        matches!(self.list[flow as usize].transport, Transport::Rdma(_))
+    }
+
+    /// The RDMA settings of a flow.
+    pub fn rdma(&self, flow: u32) -> &Rdma {
+        match &self.list[flow as usize].transport {
+            Transport::Rdma(rdma) => rdma,
+            Transport::Udp(_) | Transport::Tcp(_) => unreachable!("only RDMA flows have such settings"),
+        }
+    }
+
+    /// The RDMA flows that `node` sends.
+    pub fn rdma_sending(&self, node: u32) -> &[u32] {
+        self.rdma_sending.of(node)
+    }
+
+    /// The RDMA flows that `node` receives.
+    pub fn rdma_arriving(&self, node: u32) -> &[u32] {
+        self.rdma_arriving.of(node)
     }
 
     /// The class of a flow's packets.
@@ -267,6 +325,7 @@ impl Flows {
             Transport::Tcp(tcp) => {
                 tcp.below_bytes + MOST_HEADER + u32::from(tcp.sender.mss.max(tcp.receiver.mss))
             }
+            Transport::Rdma(rdma) => rdma.most_bytes(),
         };
         self.list.iter().map(most).max().unwrap_or(1)
     }
@@ -277,6 +336,7 @@ fn least_packet(flow: &Flow) -> u32 {
     match &flow.transport {
         Transport::Udp(udp) => udp.wire_bytes,
         Transport::Tcp(tcp) => tcp.below_bytes + LEAST_HEADER,
+        Transport::Rdma(rdma) => rdma.least_bytes(),
     }
 }
 
@@ -311,6 +371,11 @@ fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), PacketErro
         }
         Transport::Tcp(tcp) if tcp.below_bytes > MOST_BELOW => {
             return refuse("below_bytes", u64::from(tcp.below_bytes), "from 0 to 1,000");
+        }
+        Transport::Rdma(rdma) => {
+            if let Some((key, value, allowed)) = rdma.mistake() {
+                return refuse(key, value, allowed);
+            }
         }
         Transport::Tcp(tcp) if tcp.bytes == Some(0) => return refuse("bytes", 0, "at least 1"),
         Transport::Tcp(tcp) if tcp.bytes.is_some_and(|bytes| bytes > Connection::ENDLESS) => {

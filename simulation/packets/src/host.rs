@@ -1,11 +1,13 @@
 //! The state of a host: what its flows have sent and received.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{TcpBody, UdpPacket};
+use crate::rdma::{RdmaReceiver, RdmaSender};
 use crate::tcp::Connection;
 
 /// What a host has sent of a UDP flow.
@@ -100,7 +102,7 @@ impl Endpoint {
 }
 
 /// What a host remembers of its flows.
-#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostState {
     /// By UDP flow that it sends, in the order of flows.
     pub sending: Vec<Sending>,
@@ -109,6 +111,20 @@ pub struct HostState {
     /// By TCP flow that it sends or receives, in the order of flows, once there is a connection. What is
     /// shared is copied before it is changed, so that a copy of a host copies the connection at work alone.
     pub connections: Vec<Option<Arc<Endpoint>>>,
+    /// By RDMA flow that it sends, in the order of flows, once it has begun.
+    pub rdma_senders: Vec<Option<RdmaSender>>,
+    /// By RDMA flow that it receives, in the order of flows.
+    pub rdma_receivers: Vec<RdmaReceiver>,
+}
+
+/// Without RDMA there is nothing to hash of it, so that digests of other networks stay what they were.
+impl Hash for HostState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.sending, &self.arrivals, &self.connections).hash(hasher);
+        if !self.rdma_senders.is_empty() || !self.rdma_receivers.is_empty() {
+            (&self.rdma_senders, &self.rdma_receivers).hash(hasher);
+        }
+    }
 }
 
 impl HostState {
@@ -117,7 +133,14 @@ impl HostState {
             sending: vec![Sending::default(); sending],
             arrivals: vec![Arrivals::default(); arriving],
             connections: vec![None; connections],
+            ..Self::default()
         }
+    }
+
+    /// Gives it so many RDMA flows to send and to receive.
+    pub(crate) fn add_rdma(&mut self, sending: usize, arriving: usize) {
+        self.rdma_senders = vec![None; sending];
+        self.rdma_receivers = vec![RdmaReceiver::default(); arriving];
     }
 
     /// The heap memory of a copy, in bytes: of its connections, one is written again.
@@ -125,6 +148,8 @@ impl HostState {
         self.sending.len() * size_of::<Sending>()
             + self.arrivals.len() * size_of::<Arrivals>()
             + self.connections.len() * size_of::<Option<Arc<Endpoint>>>()
+            + self.rdma_senders.len() * size_of::<Option<RdmaSender>>()
+            + self.rdma_receivers.len() * size_of::<RdmaReceiver>()
             + if self.connections.is_empty() { 0 } else { size_of::<Endpoint>() }
     }
 }

@@ -6,6 +6,7 @@
 mod admit;
 mod applications;
 mod connections;
+mod rdma;
 mod state;
 mod switches;
 
@@ -272,6 +273,7 @@ impl Model for Packets {
         let connections = flows.connections(node);
         let (sending, arriving) = (flows.sending(node), flows.arriving(node));
         let mut host = HostState::new(sending.len(), arriving.len(), connections.len());
+        host.add_rdma(flows.rdma_sending(node).len(), flows.rdma_arriving(node).len());
         for (flow, sending) in sending.iter().zip(&mut host.sending) {
             let source = flows.sources[*flow as usize].as_ref().expect("UDP flows have sources");
             if let Some(first_ps) = source.first(sending, cx.draw()) {
@@ -280,7 +282,7 @@ impl Model for Packets {
             }
         }
         let begins = |flow: &&u32| flows.ends[**flow as usize].from == node && self.begins_by_itself(**flow);
-        for &flow in connections.iter().filter(begins) {
+        for &flow in connections.iter().filter(begins).chain(flows.rdma_sending(node)) {
             cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
         let applications = self.prepare(node, cx);
@@ -306,6 +308,16 @@ impl Model for Packets {
                 let to = if packet.is_back { ends.from } else { ends.to };
                 if to == cx.lp().0 {
                     self.take_segment(state, now_ps, packet, cx);
+                } else {
+                    self.forward(state, now_ps, to, packet.clone(), cx);
+                }
+            }
+            NetEvent::Rdma(packet) => {
+                let now_ps = exact(cx.now(), packet.slack);
+                let ends = &self.flows.ends[packet.flow as usize];
+                let to = if packet.is_back { ends.from } else { ends.to };
+                if to == cx.lp().0 {
+                    self.take_rdma(state, now_ps, packet, cx);
                 } else {
                     self.forward(state, now_ps, to, packet.clone(), cx);
                 }

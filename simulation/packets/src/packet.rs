@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::mix;
 use crate::queue::{Classes, Ecn, Packet};
+use crate::rdma::RdmaBody;
 use crate::tcp::Segment;
 
 /// A UDP packet that has come to a node.
@@ -61,6 +62,21 @@ pub struct TcpPacket {
     pub is_back: bool,
 }
 
+/// An RDMA packet that has come to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RdmaPacket {
+    /// What is in it.
+    pub body: Arc<RdmaBody>,
+    /// The flow that it is of.
+    pub flow: u32,
+    /// By how many picoseconds the event is later than the packet.
+    pub(crate) slack: u16,
+    /// Whether it may be marked, and is.
+    pub ecn: Ecn,
+    /// It goes from the flow's receiver to its sender.
+    pub is_back: bool,
+}
+
 /// Something that happens to a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NetEvent {
@@ -68,6 +84,8 @@ pub enum NetEvent {
     Udp(UdpPacket),
     /// A packet with a TCP segment has come in whole.
     Tcp(TcpPacket),
+    /// A packet of RDMA has come in whole.
+    Rdma(RdmaPacket),
     /// The source of a flow sends its next packet.
     Send {
         /// The flow.
@@ -128,7 +146,7 @@ pub struct Entering {
 impl NetEvent {
     /// Whether it is the arrival of a packet.
     pub(crate) const fn is_packet(&self) -> bool {
-        matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Entering(_))
+        matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Rdma(_) | Self::Entering(_))
     }
 }
 
@@ -162,6 +180,13 @@ impl Hash for NetEvent {
                 hasher.write_u64(body.segment.ack);
                 let marks = (ecn as u64) << 8 | u64::from(is_back) << 12;
                 hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 1);
+            }
+            Self::Rdma(RdmaPacket { ref body, flow, slack, ecn, is_back }) => {
+                hasher.write_u64(body.sent_ps);
+                hasher.write_u64(u64::from(flow) << 32 | u64::from(body.count));
+                body.kind.hash(hasher);
+                let marks = (ecn as u64) << 8 | u64::from(is_back) << 12;
+                hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 8);
             }
             Self::Send { flow, number, slack } => {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(number));
@@ -253,6 +278,26 @@ impl Forwarded for TcpPacket {
     }
 }
 
+impl Forwarded for RdmaPacket {
+    fn wire_bytes(&self) -> u32 {
+        self.body.bytes
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+    /// The two directions of a flow choose their ways by themselves.
+    fn key(&self, spread: u64) -> u64 {
+        let key = u64::from(self.flow) << 32 | u64::from(self.body.count) & spread;
+        if self.is_back { !key } else { key }
+    }
+    fn arrives(self, slack: u16, ecn: Ecn) -> NetEvent {
+        NetEvent::Rdma(Self { slack, ecn, ..self })
+    }
+}
+
 /// A packet in a switch, as far as it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Held {
@@ -304,6 +349,7 @@ impl Carried {
         match &self.event {
             NetEvent::Udp(packet) => Some(packet.flow),
             NetEvent::Tcp(packet) => Some(packet.flow),
+            NetEvent::Rdma(packet) => Some(packet.flow),
             _ => None,
         }
     }
@@ -313,6 +359,7 @@ impl Carried {
         match self.event {
             NetEvent::Udp(packet) => packet.arrives(slack, self.ecn),
             NetEvent::Tcp(packet) => packet.arrives(slack, self.ecn),
+            NetEvent::Rdma(packet) => packet.arrives(slack, self.ecn),
             other => other,
         }
     }

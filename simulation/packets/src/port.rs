@@ -105,6 +105,12 @@ impl Port {
         self.special.as_ref().map_or(0, |special| special.waiting())
     }
 
+    /// Packets that wait at `now_ps`, in a queue or for the link.
+    pub(crate) fn backlog(&mut self, now_ps: u64) -> usize {
+        self.release(now_ps);
+        self.waiting.len() + self.queued()
+    }
+
     /// Whether what the port does besides fits the link: for states that come from a file.
     pub(crate) fn fits(&self, wire: &Wire) -> bool {
         self.special.is_none() == wire.is_plain && self.is_controlled() == wire.is_controlled

@@ -8,6 +8,7 @@ use crate::application::{ApplicationOutput, ClientResult};
 use crate::flow::{Flow, Flows};
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
+use crate::rdma::{Rdma, RdmaReceiver, RdmaSender, Traffic};
 use crate::switch::results::SwitchResults;
 use crate::tcp::{Counters, State};
 
@@ -45,6 +46,14 @@ impl NetOutput {
                 self.connections.push((*flow, is_sender, TcpResult::new(endpoint)));
             }
         }
+        for (flow, sender) in flows.rdma_sending(node).iter().zip(&host.rdma_senders) {
+            let result = sender.as_ref().map(|sender| TcpResult::of_sender(flows.rdma(*flow), sender));
+            self.connections.extend(result.map(|result| (*flow, true, result)));
+        }
+        for (flow, receiver) in flows.rdma_arriving(node).iter().zip(&host.rdma_receivers) {
+            let result = TcpResult::of_receiver(flows.rdma(*flow), receiver);
+            self.connections.push((*flow, false, result));
+        }
     }
 }
 
@@ -76,7 +85,7 @@ impl LinkResult {
     }
 }
 
-/// What one end of a TCP connection came to.
+/// What one end of a connection came to: of TCP, and of RDMA what it has of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpResult {
     /// The state of the connection.
@@ -107,6 +116,32 @@ impl TcpResult {
             opened_ps: endpoint.opened_ps,
         }
     }
+
+    fn of_rdma(traffic: &Traffic, is_done: bool, counters: Counters, done_ps: Option<u64>) -> Self {
+        let &Traffic { sent, arrived, delay_sum_ps } = traffic;
+        let state = if is_done { State::Closed } else { State::Established };
+        Self { state, counters, sent: u64::from(sent), arrived, delay_sum_ps, done_ps, opened_ps: None }
+    }
+
+    fn of_sender(rdma: &Rdma, sender: &RdmaSender) -> Self {
+        let counters = Counters {
+            acknowledged: sender.acknowledged_bytes(rdma),
+            retransmissions: sender.retransmissions,
+            timeouts: sender.timeouts,
+            echoes_received: sender.notifications,
+            ..Counters::default()
+        };
+        Self::of_rdma(&sender.traffic, sender.deadline_ps(rdma).is_none(), counters, None)
+    }
+
+    fn of_receiver(rdma: &Rdma, receiver: &RdmaReceiver) -> Self {
+        let counters = Counters {
+            delivered: receiver.delivered(rdma),
+            marks_received: receiver.marks,
+            ..Counters::default()
+        };
+        Self::of_rdma(&receiver.traffic, receiver.done_ps.is_some(), counters, receiver.done_ps)
+    }
 }
 
 /// What became of a flow.
@@ -116,9 +151,9 @@ pub struct FlowResult {
     pub sending: Sending,
     /// At the destination of a UDP flow.
     pub arrivals: Arrivals,
-    /// The end of a TCP flow that sends, once it has begun.
+    /// The end of a TCP or RDMA flow that sends, once it has begun.
     pub sender: Option<TcpResult>,
-    /// The end of a TCP flow that receives, once a segment has come.
+    /// The end that receives: of a TCP flow once a segment has come.
     pub receiver: Option<TcpResult>,
 }
 
@@ -160,7 +195,7 @@ pub struct NetResults {
     pub packets_in_flight: u64,
     /// The mean delay of packets that arrived, in seconds; nothing where none did.
     pub mean_delay_s: Option<f64>,
-    /// TCP flows of which all has arrived.
+    /// TCP and RDMA flows of which all has arrived.
     pub flows_done: u64,
     /// The mean time that these took, in seconds; nothing where there are none.
     pub mean_completion_s: Option<f64>,

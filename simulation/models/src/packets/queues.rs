@@ -131,8 +131,8 @@ fn at_least_one(queue: &mut Section, key: &str, default: u32) -> Result<u32, Sce
     queue.or_where(key, default, |value| value > 0, "a whole number from 1")
 }
 
-/// Reads `low`, `high`, `probability` (0.1), `weight` (0.002), `gentle` (true), `ecn` (false), `packet_time`
-/// and `packet_bytes`.
+/// Reads `low`, `high`, `probability` (0.1), `weight` (0.002), `gentle` (true), `ecn` (false),
+/// `marks_only` (false), `packet_time` and `packet_bytes`.
 fn read_red(queue: &mut Section, rate: u64) -> Result<RedSettings, ScenarioError> {
     let limit = limit(queue)?;
     let (low, high): (u32, u32) = (queue.required("low")?, queue.required("high")?);
@@ -157,6 +157,7 @@ fn read_red(queue: &mut Section, rate: u64) -> Result<RedSettings, ScenarioError
         weight: share(queue, "weight", weight)?,
         is_gentle: queue.or("gentle", true)?,
         marks: queue.or("ecn", false)?,
+        marks_only: queue.or("marks_only", false)?,
         packet_time,
         packet_bytes: positive(queue, "packet_bytes")?,
     })

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use paceline_kernel::LpId;
 
 use super::{NodeState, Packets};
-use crate::flow::Transport;
 use crate::host::{Endpoint, HostState};
 use crate::network::NodeKind;
 use crate::packet::NetEvent;
@@ -23,6 +22,8 @@ impl Packets {
                 && host.arrivals.len() == flows.arriving(lp.0).len()
                 && host.connections.len() == flows.connections(lp.0).len()
                 && host.connections.iter().flatten().all(sane)
+                && host.rdma_senders.len() == flows.rdma_sending(lp.0).len()
+                && host.rdma_receivers.len() == flows.rdma_arriving(lp.0).len()
         };
         let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
         state.ports.len() == self.network.ports(lp.0) as usize
@@ -37,9 +38,8 @@ impl Packets {
 
     /// Whether it can be an event of a node.
     pub(super) fn is_event_of(&self, lp: LpId, event: &NetEvent) -> bool {
-        let is_of = |flow: u32, is_tcp: bool| {
-            let transport = self.flows.list.get(flow as usize).map(|flow| &flow.transport);
-            transport.is_some_and(|transport| matches!(transport, Transport::Tcp(_)) == is_tcp)
+        let is_of = |flow: u32, kind: &str| {
+            self.flows.list.get(flow as usize).is_some_and(|flow| flow.transport.name() == kind)
         };
         // A host forwards nothing, and a switch only what it knows a way for.
         let passes = |flow: u32, is_back: bool| {
@@ -60,13 +60,15 @@ impl Packets {
             return false;
         }
         match *event {
-            NetEvent::Udp(ref packet) => is_of(packet.flow, false) && passes(packet.flow, false),
-            NetEvent::Tcp(ref packet) => is_of(packet.flow, true) && passes(packet.flow, packet.is_back),
-            NetEvent::Send { flow, .. } => is_of(flow, false) && ends(flow).from == lp.0,
-            NetEvent::Open { flow } => is_of(flow, true) && ends(flow).from == lp.0,
-            NetEvent::Wake { flow, is_back, .. } => {
-                is_of(flow, true) && lp.0 == if is_back { ends(flow).to } else { ends(flow).from }
+            NetEvent::Udp(ref packet) => is_of(packet.flow, "udp") && passes(packet.flow, false),
+            NetEvent::Tcp(ref packet) => is_of(packet.flow, "tcp") && passes(packet.flow, packet.is_back),
+            NetEvent::Rdma(ref packet) => is_of(packet.flow, "rdma") && passes(packet.flow, packet.is_back),
+            NetEvent::Send { flow, .. } => is_of(flow, "udp") && ends(flow).from == lp.0,
+            NetEvent::Open { flow } => (is_of(flow, "tcp") || is_of(flow, "rdma")) && ends(flow).from == lp.0,
+            NetEvent::Wake { flow, is_back: false, .. } => {
+                (is_of(flow, "tcp") || is_of(flow, "rdma")) && ends(flow).from == lp.0
             }
+            NetEvent::Wake { flow, is_back: true, .. } => is_of(flow, "tcp") && ends(flow).to == lp.0,
             NetEvent::Act { actor, .. } => self.admits_act(lp.0, actor),
             NetEvent::Ready { port } => port < self.network.ports(lp.0),
             NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),

@@ -19,6 +19,9 @@ use crate::tcp::{Connection, Flags, Segment, State, Step};
 impl Packets {
     /// A flow begins: its sender opens the connection, and has all it will send.
     pub(super) fn open(&self, state: &mut NodeState, flow: u32, cx: &mut Context<'_, Self>) {
+        if self.flows.is_rdma(flow) {
+            return self.open_rdma(state, flow, cx);
+        }
         let (tcp, ends) = (self.flows.tcp(flow), self.flows.ends[flow as usize]);
         let mut out = Vec::new();
         let step = &mut Step::new(&tcp.sender, cx.now(), &mut out);
@@ -120,6 +123,9 @@ impl Packets {
         is_receiver: bool,
         cx: &mut Context<'_, Self>,
     ) {
+        if self.flows.is_rdma(flow) {
+            return self.wake_rdma(state, flow, generation, cx);
+        }
         let (tcp, ends) = (self.flows.tcp(flow), self.flows.ends[flow as usize]);
         let Some(shared) = endpoint(state, ends, is_receiver) else { return };
         if shared.generation != generation {

@@ -115,6 +115,11 @@ impl Packets {
                 let to = if packet.is_back { ends.from } else { ends.to };
                 self.cross(state, entering.port, exact(cx.now(), packet.slack), to, packet, cx);
             }
+            NetEvent::Rdma(packet) => {
+                let ends = self.flows.ends[packet.flow as usize];
+                let to = if packet.is_back { ends.from } else { ends.to };
+                self.cross(state, entering.port, exact(cx.now(), packet.slack), to, packet, cx);
+            }
             _ => unreachable!("only packets come in"),
         }
     }

@@ -26,6 +26,9 @@ pub struct RedSettings {
     /// ECN-capable packets are marked instead of dropped, up to `high`, or twice that where gentle. Beyond,
     /// they are dropped (RFC 3168, section 7).
     pub marks: bool,
+    /// Nothing is dropped early: what is ECN-capable is marked, also beyond, and the rest passes. So do
+    /// switches of lossless networks for DCQCN.
+    pub marks_only: bool,
     /// How long a small packet takes on the link (s): an idle link counts as so many arrivals at an empty
     /// queue.
     pub packet_time: Time,
@@ -168,10 +171,11 @@ impl Admission for Red {
         if !self.settings.limit.has_room(backlog, bytes) {
             return Verdict::Dropped(DropReason::Full);
         }
-        let is_soft = self.mean < self.settings.hard();
+        let is_soft = self.settings.marks_only || self.mean < self.settings.hard();
         match chosen {
             false => Verdict::Accepted,
             true if self.settings.marks && ecn.is_capable() && is_soft => Verdict::Marked,
+            true if self.settings.marks_only => Verdict::Accepted,
             true => Verdict::Dropped(DropReason::Early),
         }
     }

@@ -5,7 +5,7 @@ use paceline_results::Column;
 use crate::clock::PS_PER_SECOND;
 use crate::results::{FlowResult, LinkResult};
 use crate::tcp::State;
-use crate::{Flow, Network, Tcp, Transport, Udp};
+use crate::{Flow, Network, Rdma, Tcp, Transport, Udp};
 
 use super::UDP_HEADER_BYTES;
 
@@ -74,7 +74,7 @@ impl FlowRow {
         let row = Self {
             from,
             to,
-            transport: "",
+            transport: flow.transport.name(),
             start_ps,
             end_ps: None,
             ideal_ps: None,
@@ -84,6 +84,7 @@ impl FlowRow {
         match &flow.transport {
             Transport::Udp(udp) => row.udp(udp),
             Transport::Tcp(tcp) => row.tcp(network, tcp),
+            Transport::Rdma(rdma) => row.rdma(network, rdma),
         }
     }
 
@@ -93,14 +94,25 @@ impl FlowRow {
         let header = u64::from(UDP_HEADER_BYTES.min(udp.wire_bytes));
         // A flow of no packets has ended when it begins.
         let end_ps = is_done.then_some(arrivals.last_ps.max(self.start_ps));
-        Self { transport: "udp", end_ps, bytes: arrivals.bytes - arrivals.packets * header, ..self }
+        Self { end_ps, bytes: arrivals.bytes - arrivals.packets * header, ..self }
     }
 
     fn tcp(self, network: &Network, tcp: &Tcp) -> Self {
-        let ideal_ps = tcp.bytes.map(|bytes| ideal_ps(network, self.from, self.to, tcp, bytes));
+        let options = if tcp.sender.timestamps && tcp.receiver.timestamps { TIMESTAMPS } else { 0 };
+        let data = (u64::from(tcp.sender.mss.min(tcp.receiver.mss)).saturating_sub(options)).max(1);
+        let header = u64::from(tcp.below_bytes) + TCP_HEADER + options;
+        self.stream(network, tcp.bytes, data, header)
+    }
+
+    fn rdma(self, network: &Network, rdma: &Rdma) -> Self {
+        self.stream(network, rdma.bytes, u64::from(rdma.mtu), u64::from(rdma.header_bytes))
+    }
+
+    /// A stream of so many bytes in packets of so much data behind headers.
+    fn stream(self, network: &Network, bytes: Option<u64>, data: u64, header: u64) -> Self {
+        let ideal_ps = bytes.map(|bytes| ideal_ps(network, self.from, self.to, bytes, data, header));
         let receiver = self.result.receiver;
         Self {
-            transport: "tcp",
             end_ps: receiver.and_then(|receiver| receiver.done_ps),
             ideal_ps,
             bytes: self.result.delivered(),
@@ -155,10 +167,7 @@ impl FlowRow {
 
 /// How long `bytes` take in full segments one behind the other on a shortest way on which nobody else sends,
 /// without a handshake: the first segment link by link, the others behind it through the slowest link.
-fn ideal_ps(network: &Network, from: u32, to: u32, tcp: &Tcp, bytes: u64) -> u64 {
-    let options = if tcp.sender.timestamps && tcp.receiver.timestamps { TIMESTAMPS } else { 0 };
-    let data = (u64::from(tcp.sender.mss.min(tcp.receiver.mss)).saturating_sub(options)).max(1);
-    let header = u64::from(tcp.below_bytes) + TCP_HEADER + options;
+fn ideal_ps(network: &Network, from: u32, to: u32, bytes: u64, data: u64, header: u64) -> u64 {
     let first = u128::from(bytes.min(data) + header);
     let others = u128::from(bytes) + u128::from(bytes.div_ceil(data)) * u128::from(header) - first;
     let time_ps = |bytes: u128, rate: u64| bytes * 8 * u128::from(PS_PER_SECOND) / u128::from(rate);
@@ -222,7 +231,6 @@ impl LinkRow {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::tcp::Settings;
     use crate::{LinkSpec, topology};
 
     #[test]
@@ -238,9 +246,8 @@ mod test {
         let access = LinkSpec::new(1_000_000_000, 100_000_000);
         let network = topology::dumbbell(1, &access, &LinkSpec::new(10_000_000, 20_000_000_000)).unwrap();
         let (from, to) = (network.node("left-0").unwrap(), network.node("right-0").unwrap());
-        let tcp = Tcp::new(Settings::default());
         let one_ps = 20_200_000_000 + 1502 * 8 * (1_000 + 100_000 + 1_000);
-        assert_eq!(ideal_ps(&network, from, to, &tcp, 1448), one_ps);
-        assert_eq!(ideal_ps(&network, from, to, &tcp, 3 * 1448), one_ps + 2 * 1502 * 8 * 100_000);
+        assert_eq!(ideal_ps(&network, from, to, 1448, 1448, 54), one_ps);
+        assert_eq!(ideal_ps(&network, from, to, 3 * 1448, 1448, 54), one_ps + 2 * 1502 * 8 * 100_000);
     }
 }

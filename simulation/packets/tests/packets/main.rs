@@ -6,6 +6,7 @@ mod errors;
 mod failures;
 mod networks;
 mod random;
+mod rdma;
 mod routes;
 mod switches;
 mod tcp;

@@ -17,6 +17,7 @@ fn red() -> RedSettings {
         weight: Share::new(0.25).unwrap(),
         is_gentle: true,
         marks: true,
+        marks_only: false,
         packet_time: Time::micros(10),
         packet_bytes: Some(1000),
     }

@@ -126,6 +126,7 @@ fn an_empty_class_is_idle() {
         weight: Share::new(0.5).unwrap(),
         is_gentle: false,
         marks: false,
+        marks_only: false,
         packet_time: Time::millis(1),
         packet_bytes: None,
     };

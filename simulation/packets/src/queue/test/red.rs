@@ -15,6 +15,7 @@ fn settings() -> RedSettings {
         weight: Share::new(WEIGHT).unwrap(),
         is_gentle: false,
         marks: false,
+        marks_only: false,
         packet_time: Time::micros(10),
         packet_bytes: None,
     }
@@ -173,6 +174,15 @@ fn settings_of_red_that_make_no_sense_are_refused() {
     ] {
         let error = Queue::<Sample>::new(&QueueSettings::Red(wrong), 1, 1).unwrap_err();
         assert!(error.to_string().contains(named), "{error}");
+    }
+}
+
+#[test]
+fn nothing_is_dropped_where_red_only_marks() {
+    let marking = RedSettings { marks: true, marks_only: true, ..settings() };
+    for (ecn, expected) in [(Ecn::Capable0, Verdict::Marked), (Ecn::NotCapable, Verdict::Accepted)] {
+        let found = verdicts(&mut settled(marking, 40), 40, 50, ecn);
+        assert!(found.iter().all(|verdict| *verdict == expected), "{ecn:?}: {found:?}");
     }
 }
 
