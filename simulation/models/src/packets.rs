@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod changes;
+mod factor;
 mod files;
 mod flows;
 mod graph;
@@ -13,6 +14,7 @@ mod hosts;
 mod links;
 mod probability;
 mod queues;
+mod rdma;
 mod refusal;
 mod switches;
 mod tcp;

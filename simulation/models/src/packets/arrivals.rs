@@ -2,15 +2,15 @@
 //! at a load.
 
 use paceline_kernel::Rng;
+use paceline_packets::Network;
 use paceline_packets::files::{Cdf, ListedFlow, flow_list};
 use paceline_packets::flows::{FlowDemand, Pairing, Poisson, Workload};
-use paceline_packets::{Network, Tcp};
 use paceline_scenario::{Picoseconds, ScenarioError, Section};
 
 use super::files::Text;
 use super::hosts::{ends, select};
 
-/// A TCP flow of a list or by chance.
+/// A flow of a list or by chance.
 pub struct Arrival {
     pub from: u32,
     pub to: u32,
@@ -27,7 +27,7 @@ const MOST_FLOWS: f64 = 16e6;
 pub fn by_load(
     entry: &mut Section,
     network: &Network,
-    tcp: &Tcp,
+    bytes: Option<u64>,
     start_ps: u64,
     draws: (u64, u64),
 ) -> Result<Option<Vec<Arrival>>, ScenarioError> {
@@ -36,7 +36,7 @@ pub fn by_load(
         let allowed = "a number above 0, of what the links of senders carry, up to 100";
         return Err(entry.refuse("load", format!("a load of {load}"), allowed));
     }
-    let sizes = read_sizes(entry, tcp)?;
+    let sizes = read_sizes(entry, bytes)?;
     let until: Picoseconds = entry.required("until")?;
     let (from, to): (String, String) = (entry.required("from")?, entry.required("to")?);
     let (pairing, sender, senders) = if to == "any" {
@@ -69,8 +69,8 @@ pub fn by_load(
 }
 
 /// A distribution from a file, or one size.
-fn read_sizes(entry: &mut Section, tcp: &Tcp) -> Result<Cdf, ScenarioError> {
-    match (entry.file("sizes")?, tcp.bytes) {
+fn read_sizes(entry: &mut Section, bytes: Option<u64>) -> Result<Cdf, ScenarioError> {
+    match (entry.file("sizes")?, bytes) {
         (Some(path), None) => {
             let text = Text::load(&path)?;
             Cdf::read(&text.name, &text.text).map_err(|error| text.mistake(error))

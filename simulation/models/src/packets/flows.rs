@@ -1,12 +1,14 @@
 //! Flows: who sends to whom, and how.
 
-use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Span, Tcp, Udp};
+use std::sync::Arc;
+
+use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Rdma, Span, Tcp, Udp};
 use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
 
 use super::arrivals::{self, Arrival};
 use super::hosts::ends;
 use super::refusal::refuse;
-use super::tcp;
+use super::{rdma, tcp};
 
 /// The longest packet, in bytes on the wire.
 const MOST_BYTES: u32 = 1_000_000;
@@ -21,14 +23,44 @@ pub struct Entries {
 enum Kind {
     Tcp,
     Udp,
+    Rdma,
 }
 
-const TRANSPORTS: [(&str, Kind); 2] = [("tcp", Kind::Tcp), ("udp", Kind::Udp)];
+const TRANSPORTS: [(&str, Kind); 3] = [("tcp", Kind::Tcp), ("udp", Kind::Udp), ("rdma", Kind::Rdma)];
 
 /// How the flows of a table send.
 enum Sender {
     Tcp(Tcp),
     Udp(UdpSource),
+    Rdma(Arc<Rdma>),
+}
+
+impl Sender {
+    /// How much each flow sends; nothing for packets that do not make up a stream.
+    fn bytes(&self) -> Option<Option<u64>> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp.bytes),
+            Self::Rdma(rdma) => Some(rdma.bytes),
+            Self::Udp(_) => None,
+        }
+    }
+
+    fn flow(&self, network: &Network, from: u32, to: u32, start_ps: u64) -> Flow {
+        match self {
+            Self::Tcp(tcp) => Flow::tcp(from, to, tcp.clone()).starting(start_ps),
+            Self::Rdma(rdma) => Flow::rdma(from, to, rdma.clone()).starting(start_ps),
+            Self::Udp(source) => source.flow(network, from, to, start_ps),
+        }
+    }
+
+    /// The same that sends so many bytes.
+    fn sized(&self, bytes: u64) -> Self {
+        match self {
+            Self::Tcp(tcp) => Self::Tcp(tcp.clone().bytes(bytes)),
+            Self::Rdma(rdma) => Self::Rdma(Arc::new(Rdma { bytes: Some(bytes), ..Rdma::clone(rdma) })),
+            Self::Udp(_) => unreachable!("only streams come from lists and by loads"),
+        }
+    }
 }
 
 /// Reads the tables `flows`, of which there is at least one, and the key `class` (0) of each. Flows that come
@@ -51,7 +83,7 @@ pub fn read(section: &mut Section, network: &Network, seed: u64) -> Result<Entri
 }
 
 /// Reads the keys `transport`, `start` ("0s"), those of the transport, and who sends: `from` and `to` with
-/// `apart` ("0s"); of TCP also with a `load`, or a `list` instead.
+/// `apart` ("0s"); of TCP and RDMA also with a `load`, or a `list` instead.
 fn read_entry(
     entry: &mut Section,
     network: &Network,
@@ -63,16 +95,17 @@ fn read_entry(
     let sender = match kind {
         Kind::Tcp => Sender::Tcp(tcp::read(entry)?),
         Kind::Udp => Sender::Udp(read_udp(entry)?),
+        Kind::Rdma => Sender::Rdma(Arc::new(rdma::read(entry)?)),
     };
-    if let Sender::Tcp(tcp) = &sender {
+    if let Some(bytes) = sender.bytes() {
         let arrivals = match arrivals::by_list(entry, network, start.ps)? {
-            None => arrivals::by_load(entry, network, tcp, start.ps, draws)?,
+            None => arrivals::by_load(entry, network, bytes, start.ps, draws)?,
             listed => listed,
         };
         for arrival in arrivals.iter().flatten() {
             let &Arrival { from, to, start_ps, bytes } = arrival;
             check_ends(entry, network, flows.len(), from, to)?;
-            flows.push(Flow::tcp(from, to, tcp.clone().bytes(bytes)).starting(start_ps));
+            flows.push(sender.sized(bytes).flow(network, from, to, start_ps));
         }
         if arrivals.is_some() {
             return Ok(());
@@ -83,10 +116,7 @@ fn read_entry(
     for (nth, (from, to)) in (0u64..).zip(ends(entry, network, &from, &to)?) {
         check_ends(entry, network, flows.len(), from, to)?;
         let start_ps = start.ps.saturating_add(apart.ps.saturating_mul(nth));
-        flows.push(match &sender {
-            Sender::Tcp(tcp) => Flow::tcp(from, to, tcp.clone()).starting(start_ps),
-            Sender::Udp(source) => source.flow(network, from, to, start_ps),
-        });
+        flows.push(sender.flow(network, from, to, start_ps));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What is built from the `[model]` section, and what is refused with which words.
 
 mod files;
+mod rdma;
 mod switches;
 
 use std::path::Path;
