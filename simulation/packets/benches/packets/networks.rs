@@ -1,9 +1,11 @@
 //! The networks that are measured, and the ways to run each.
 
 use paceline_engine::{Protocol, Simulation};
-use paceline_kernel::Time;
+use paceline_kernel::{LpId, Model, Time};
 use paceline_packets::tcp::Settings;
-use paceline_packets::{Drive, Ecmp, Flow, LinkSpec, NetResults, Packets, Tcp, Udp, pairs, topology};
+use paceline_packets::{
+    Drive, Ecmp, Flow, LinkResult, LinkSpec, NetResults, Packets, Tcp, Udp, pairs, topology,
+};
 
 use crate::measure::Ran;
 use crate::{by_hand, by_hand_tcp};
@@ -140,6 +142,14 @@ impl Load {
     }
 }
 
+/// The ports whose links lead to another federate, ascending.
+fn crossing(model: &Packets, federates: u32) -> Vec<(u32, u32)> {
+    let (network, partition) = (model.network(), model.partition(federates));
+    let place = |node: u32| partition.place(LpId(node)).0;
+    let ports = (0..network.nodes()).flat_map(|node| (0..network.ports(node)).map(move |port| (node, port)));
+    ports.filter(|&(node, port)| place(node) != place(network.peer(node, port))).collect()
+}
+
 impl Network {
     /// Runs it once. What takes time before the run, such as building the network, does not count.
     pub fn run(&self, way: Way) -> Ran {
@@ -152,6 +162,7 @@ impl Network {
             (Way::Sequential, _) => (Protocol::Sequential, 1),
             (Way::Window(threads), _) => (Protocol::Window, threads),
         };
+        let crossing = crossing(&model, threads);
         let run = Simulation::new(model).protocol(protocol).threads(threads).federates(threads);
         let run = run.until(self.until);
         Ran::new(
@@ -161,8 +172,12 @@ impl Network {
                 let hops = results.links.iter().map(|link| link.sent).sum();
                 let delay_ns = results.mean_delay_s.unwrap_or(0.0) * 1e9;
                 let (arrived, dropped) = (results.packets_arrived, results.packets_dropped);
+                let remote = |link: &&LinkResult| crossing.binary_search(&(link.node, link.port)).is_ok();
+                let remote: u64 = results.links.iter().filter(remote).map(|link| link.sent).sum();
+                let remote = remote as f64 / results.packets_sent as f64;
                 let digest = report.digest;
-                (hops, format!("{arrived} arrived, {dropped} dropped, {delay_ns:.0} ns, digest {digest}"))
+                let what = format!("{arrived} arrived, {dropped} dropped, {delay_ns:.0} ns, digest {digest}");
+                (hops, format!("{what}, {remote:.2} messages a packet between federates"))
             },
         )
     }
