@@ -139,3 +139,13 @@ fn packets_of_tcp() {
 fn packets_of_udp() {
     agrees("Packets, UDP");
 }
+
+#[test]
+fn packets_under_flow_control() {
+    agrees("Packets, PFC");
+}
+
+#[test]
+fn packets_of_rdma() {
+    agrees("Packets, RDMA");
+}

@@ -37,7 +37,7 @@ impl Scenario {
     }
 }
 
-pub const SCENARIOS: [Scenario; 15] = [
+pub const SCENARIOS: [Scenario; 17] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
     scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
@@ -92,6 +92,15 @@ pub const SCENARIOS: [Scenario; 15] = [
     .without_undo(),
     scenario("Packets, TCP", "packets-dumbbell", &[], &[], ["3s", "60s"]).without_undo(),
     scenario("Packets, UDP", "packets-fat-tree", &["model.k=4"], &[], ["1ms", "20ms"]).without_undo(),
+    scenario("Packets, PFC", "packets-incast", &[], &[], ["2ms", "30ms"]).without_undo(),
+    scenario(
+        "Packets, RDMA",
+        "packets-incast",
+        &["model.flows.transport=rdma", "model.flows.congestion=dcqcn"],
+        &[],
+        ["1ms", "30ms"],
+    )
+    .without_undo(),
 ];
 
 impl Scenario {

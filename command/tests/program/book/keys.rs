@@ -243,12 +243,13 @@ fn packets(of: &str) -> Option<String> {
             let path = "path = \"net.edges\"\nnumbers = \"weight\"\n".to_owned();
             ("file", path + &plain(&["link", "access"]) + changes)
         }
-        "star" | "on-off" | "list" | "load" => star(""),
+        "star" | "on-off" | "list" | "load" | "rdma" => star(""),
         _ => return None,
     };
     let ends = "from = \"host-*\"\nto = \"opposite\"\n";
     let sources = match of {
         "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
+        "rdma" => format!("{ends}transport = \"rdma\"\n"),
         "list" => "transport = \"tcp\"\nlist = \"flows.csv\"\n".to_owned(),
         "load" => {
             let load = "transport = \"tcp\"\nload = 0.5\nsizes = \"sizes.txt\"\nuntil = \"1ms\"\n";
