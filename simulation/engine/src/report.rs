@@ -176,6 +176,11 @@ pub enum RunError {
     /// The protocol needs lookahead and the model declares none.
     #[error("protocol {protocol} needs a lookahead above zero, and the model declares none")]
     NoLookahead { protocol: &'static str },
+    /// The horizon is later than the model's times reach ([`Model::latest_horizon`]).
+    ///
+    /// [`Model::latest_horizon`]: paceline_kernel::Model::latest_horizon
+    #[error("a horizon of {until} is later than the model's times reach; allowed: at most {latest}")]
+    Horizon { until: Time, latest: Time },
     /// The model deals its LPs to federates in a way that leaves some out, or has some that do not exist.
     #[error(transparent)]
     Partition(#[from] PartitionError),

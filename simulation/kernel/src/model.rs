@@ -121,6 +121,12 @@ pub trait Model: Send + Sync + Sized {
     /// sequentially or optimistically only.
     fn lookahead(&self) -> Time;
 
+    /// The latest horizon that a run may have: for models that keep times in a unit of their own, in which
+    /// later ones have no place. A run without a horizon is not refused.
+    fn latest_horizon(&self) -> Time {
+        Time::MAX
+    }
+
     /// The LPs that `lp` sends to, for the whole run: this is asked several times and must always answer the
     /// same. Worth declaring where LPs have few neighbours: null messages then travel only there, and windows
     /// are as wide as the channels between federates allow instead of as the least lookahead of all. Under

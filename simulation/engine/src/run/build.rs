@@ -62,6 +62,11 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if let Some(factor) = simulation.pace.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
         return Err(RunError::Pace { factor: factor.to_string() });
     }
+    let latest = simulation.model.latest_horizon();
+    // Without a horizon the run may end by itself before.
+    if simulation.until > latest && simulation.until < Time::MAX {
+        return Err(RunError::Horizon { until: simulation.until, latest });
+    }
     peers::check(simulation)?;
     if simulation.protocol == Protocol::Sequential {
         return Ok((1, 1));
