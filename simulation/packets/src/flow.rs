@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::link::{MOST_BYTES, MOST_RATE};
 use crate::network::{Network, NodeKind};
 use crate::rdma::Rdma;
-use crate::tcp::{Connection, Settings};
+use crate::tcp::{Connection, Settings, SettingsError};
 use crate::udp::{Source, Udp};
 
 /// A TCP header without options, in bytes.
@@ -381,7 +381,18 @@ fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), PacketErro
         Transport::Tcp(tcp) if tcp.bytes.is_some_and(|bytes| bytes > Connection::ENDLESS) => {
             return refuse("bytes", tcp.bytes.unwrap_or(0), "at most 2^62");
         }
-        _ => {}
+        Transport::Tcp(tcp) => {
+            for settings in [&tcp.sender, &tcp.receiver] {
+                let refused = |SettingsError { key, value, allowed }| PacketError::FlowNumber {
+                    flow: number,
+                    key,
+                    value,
+                    allowed,
+                };
+                settings.check().map_err(refused)?;
+            }
+        }
+        Transport::Udp(_) => {}
     }
     if flow.class > 7 {
         return refuse("class", u64::from(flow.class), "from 0 to 7");

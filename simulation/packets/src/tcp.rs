@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
 
 pub use counters::Counters;
 pub use segment::{Block, Flags, Options, SackBlocks, Segment, offset_near, wire_number, wire_window};
-pub use settings::{Algorithm, Ecn, Settings};
+pub use settings::{Algorithm, Ecn, Settings, SettingsError};
 
 use self::receiver::Receiver;
 use self::sender::Sender;
@@ -218,6 +218,11 @@ impl Connection {
     /// Whether this end has closed its stream and all of it was acknowledged.
     pub const fn is_sent_whole(&self) -> bool {
         self.sender.is_closed && self.sender.una > self.sender.end
+    }
+
+    /// Whether the peer's window is closed, and keeps back what was written.
+    pub const fn is_held_by_peer(&self) -> bool {
+        self.sender.edge <= self.sender.una && self.sender.una < self.sender.end
     }
 
     /// Bytes written and not yet acknowledged.

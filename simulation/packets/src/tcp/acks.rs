@@ -150,7 +150,8 @@ impl Connection {
             // The echo says which transmission it was, but only to a tick of the clock.
             let ticks = settings.stamp(step.now).wrapping_sub(segment.echo);
             if ticks < 1 << 31 {
-                let sample = Time::ticks(u64::from(ticks.max(1)) * settings.timestamp_tick.as_ticks());
+                let sample =
+                    Time::ticks(u64::from(ticks.max(1)).saturating_mul(settings.timestamp_tick.as_ticks()));
                 self.sender.rtt.measure(sample, settings);
             }
         }

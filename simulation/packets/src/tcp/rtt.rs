@@ -54,7 +54,8 @@ impl Rtt {
     /// A measurement (sections 2.2 and 2.3).
     pub(super) fn measure(&mut self, sample: Time, settings: &Settings) {
         // A round trip of zero would look like none: the clock's least step stands for it.
-        let sample = sample.as_ticks().max(1);
+        // What no clock shows, of a damaged echo, does not run over.
+        let sample = sample.as_ticks().clamp(1, u64::MAX / 16);
         self.least = self.least.min(Time::ticks(sample));
         if self.smoothed8 == 0 {
             self.smoothed8 = sample * 8;

@@ -1,8 +1,12 @@
 //! What can be set of a connection. Settings stand outside of the connection's state, since thousands of
 //! flows share them: every call gets a reference, and both ends may have different ones.
 
+mod check;
+
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
+
+pub use check::SettingsError;
 
 /// The congestion control of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

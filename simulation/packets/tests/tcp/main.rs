@@ -5,6 +5,7 @@ mod garbage;
 mod handshake;
 mod network;
 mod rack;
+mod ranges;
 mod receiving;
 mod recovering;
 mod script;

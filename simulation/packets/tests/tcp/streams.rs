@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use super::network::{Network, Path, mix};
 
 /// Loses, delays, doubles and marks at random.
-struct Rough {
-    seed: u64,
-    count: u64,
-    loss: u64,
-    reordering: u64,
-    doubling: u64,
-    marking: u64,
+pub struct Rough {
+    pub seed: u64,
+    pub count: u64,
+    pub loss: u64,
+    pub reordering: u64,
+    pub doubling: u64,
+    pub marking: u64,
 }
 
 impl Path for Rough {
