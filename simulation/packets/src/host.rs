@@ -34,7 +34,7 @@ pub struct Arrivals {
     pub delay_most_ps: u64,
     /// Packets that came after one with a greater number.
     pub reordered: u64,
-    /// The number that comes next if nothing is lost.
+    /// The number that comes next if nothing is lost, modulo 2^32.
     next: u32,
     /// When the last one arrived, in picoseconds.
     pub last_ps: u64,
@@ -49,10 +49,11 @@ impl Arrivals {
         self.delay_sum_ps += u128::from(delay_ps);
         self.delay_most_ps = self.delay_most_ps.max(delay_ps);
         self.last_ps = now_ps;
-        if packet.number < self.next {
+        // Numbers go round: of two the later one is less than half the circle ahead.
+        if packet.number.wrapping_sub(self.next) > u32::MAX / 2 {
             self.reordered += 1;
         } else {
-            self.next = packet.number + 1;
+            self.next = packet.number.wrapping_add(1);
         }
     }
 }
@@ -63,7 +64,7 @@ pub struct Endpoint {
     /// The connection.
     pub connection: Connection,
     /// Packets sent.
-    pub sent: u32,
+    pub sent: u64,
     /// Packets that arrived.
     pub arrived: u64,
     /// The sum of their delays, in picoseconds.

@@ -24,7 +24,7 @@
 //! picoseconds, and an event happens at the first tick that is not before the exact moment. It carries how
 //! much later that is, its *slack*, so that nothing adds up from hop to hop. Packets that reach a node within
 //! one tick are taken in the kernel's total order; packets of one link always in the order in which they were
-//! sent. Picoseconds in 64 bits last for 213 days.
+//! sent. A run lasts for at most 2^63 ps, 106 days; a later horizon is refused.
 
 #![forbid(unsafe_code)]
 

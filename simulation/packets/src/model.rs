@@ -16,7 +16,7 @@ use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 
 use crate::PacketError;
 use crate::application::Table;
-use crate::clock::{exact, tick_of, whole_ticks};
+use crate::clock::{LATEST, exact, tick_of, whole_ticks};
 use crate::flow::{Flow, Flows};
 use crate::hash::mix;
 use crate::host::HostState;
@@ -203,9 +203,11 @@ impl Packets {
         let host = state.host.as_mut().expect("flows begin at hosts");
         let sending = &mut host.sending[ends.from_slot as usize];
         sending.packets += 1;
-        if let Some(next_ps) = source.next(number + 1, now_ps, sending, cx.draw()) {
-            let (tick, slack) = tick_of(next_ps);
-            cx.schedule(tick - cx.now(), NetEvent::Send { flow, number: number + 1, slack });
+        if let Some(next_ps) = source.next(sending.packets, now_ps, sending, cx.draw()) {
+            // Never back, whatever a checkpoint says of the number of packets.
+            let (tick, slack) = tick_of(next_ps.max(now_ps));
+            let number = number.wrapping_add(1);
+            cx.schedule(tick - cx.now(), NetEvent::Send { flow, number, slack });
         }
         let (bytes, ecn) = (source.bytes, Ecn::NotCapable);
         let packet = UdpPacket { sent_ps: now_ps, flow, number, bytes, slack, ecn };
@@ -244,6 +246,10 @@ impl Model for Packets {
 
     fn lookahead(&self) -> Time {
         self.lookahead
+    }
+
+    fn latest_horizon(&self) -> Time {
+        LATEST
     }
 
     fn channels(&self, lp: LpId) -> Channels {

@@ -20,7 +20,7 @@ pub struct UdpPacket {
     pub sent_ps: u64,
     /// The flow that it is of.
     pub flow: u32,
-    /// Its number in the flow, from 0.
+    /// Its number in the flow, from 0, modulo 2^32.
     pub number: u32,
     /// Its length on the wire.
     pub bytes: u32,
@@ -38,7 +38,7 @@ pub struct TcpBody {
     pub segment: Segment,
     /// When it was sent, in picoseconds.
     pub sent_ps: u64,
-    /// Its number among the packets of its direction.
+    /// Its number among the packets of its direction, modulo 2^32.
     pub number: u32,
     /// Its length on the wire.
     pub bytes: u32,
@@ -90,7 +90,7 @@ pub enum NetEvent {
     Send {
         /// The flow.
         flow: u32,
-        /// The packet's number.
+        /// The packet's number, modulo 2^32.
         number: u32,
         /// By how many picoseconds the event is later than the moment.
         slack: u16,

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkSpec;
+use crate::clock::{LATEST_PS, MOST_COUNT};
 use crate::link::Wire;
 
 pub(crate) use special::Special;
@@ -68,7 +69,8 @@ impl Port {
             self.waiting.push_back(Waiting { start_ps: self.free_ps, bytes });
             self.waiting_bytes += u64::from(bytes);
             self.most_waiting = self.most_waiting.max(waiting as u32 + 1);
-            self.free_ps
+            // What waits beyond the end of all runs stays: times do not run over.
+            self.free_ps.min(LATEST_PS)
         } else {
             self.rest = 0;
             now_ps

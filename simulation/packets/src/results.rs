@@ -109,7 +109,7 @@ impl TcpResult {
         Self {
             state: endpoint.connection.state(),
             counters: *endpoint.connection.counters(),
-            sent: u64::from(endpoint.sent),
+            sent: endpoint.sent,
             arrived: endpoint.arrived,
             delay_sum_ps: endpoint.delay_sum_ps,
             done_ps: endpoint.done_ps,

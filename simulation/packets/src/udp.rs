@@ -60,7 +60,7 @@ impl Udp {
 pub(crate) struct Source {
     pub bytes: u32,
     /// Packets to be sent in all.
-    packets: u32,
+    packets: u64,
     drive: Drive,
     start_ps: u64,
     /// The interval is so many picoseconds and `rest` / `rate` of one.
@@ -74,7 +74,7 @@ impl Source {
         let scaled = u64::from(udp.wire_bytes) * 8 * PS_PER_SECOND;
         Self {
             bytes: udp.wire_bytes,
-            packets: udp.packets.unwrap_or(u32::MAX),
+            packets: udp.packets.map_or(u64::MAX, u64::from),
             drive: udp.drive,
             start_ps,
             whole_ps: scaled / udp.rate,
@@ -100,22 +100,30 @@ impl Source {
 
     /// When packet `number`, not the first, is sent, if there is one; the one before it is sent at `now_ps`.
     #[inline(always)]
-    pub fn next(&self, number: u32, now_ps: u64, sending: &mut Sending, draw: Draw<'_>) -> Option<u64> {
+    pub fn next(&self, number: u64, now_ps: u64, sending: &mut Sending, draw: Draw<'_>) -> Option<u64> {
         if number >= self.packets {
-            assert!(self.packets < u32::MAX, "a UDP flow sends less than 2^32 packets");
             return None;
         }
         match self.drive {
-            Drive::Constant => {
-                let fraction = match self.rest {
-                    0 => 0,
-                    rest => (u128::from(number) * u128::from(rest) / u128::from(self.rate)) as u64,
-                };
-                Some(self.start_ps + u64::from(number) * self.whole_ps + fraction)
-            }
+            Drive::Constant => Some(self.moment(number)),
             Drive::Poisson => Some(now_ps.saturating_add(self.gap(draw))),
             Drive::OnOff { on, off } => Some(self.next_in_bursts(on, off, now_ps, sending, draw)),
         }
+    }
+
+    /// Whether that is what a host can remember of it.
+    pub fn admits(&self, sending: &Sending) -> bool {
+        sending.rest < self.rate
+    }
+
+    /// When packet `number` of an evenly spaced flow is sent.
+    #[inline(always)]
+    fn moment(&self, number: u64) -> u64 {
+        let fraction = match self.rest {
+            0 => 0,
+            rest => (u128::from(number) * u128::from(rest) / u128::from(self.rate)) as u64,
+        };
+        self.start_ps.saturating_add(number.saturating_mul(self.whole_ps)).saturating_add(fraction)
     }
 
     fn next_in_bursts(&self, on: Span, off: Span, now_ps: u64, sending: &mut Sending, draw: Draw<'_>) -> u64 {
@@ -144,5 +152,36 @@ fn length(span: Span, draw: Draw<'_>) -> u64 {
     match span {
         Span::Fixed(ps) => ps,
         Span::Exponential(mean) => draw.exponential(mean as f64) as u64,
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::UdpPacket;
+    use crate::host::Arrivals;
+    use crate::queue::Ecn;
+
+    /// 2^32 packets and more: moments stay exact, and numbers that go round are in order.
+    #[test]
+    fn numbers_of_packets_go_round() {
+        // A packet takes 8 x 7 bits at 10^11 + 1 bit/s: 560 ps, less a little.
+        let udp = Udp { rate: 100_000_000_001, wire_bytes: 7, drive: Drive::Constant, packets: None };
+        let source = Source::new(&udp, 5);
+        for number in [1 << 31, u64::from(u32::MAX), 1 << 32, (1 << 33) + 1] {
+            let exact = u128::from(number) * 56 * u128::from(PS_PER_SECOND) / u128::from(udp.rate);
+            assert_eq!(u128::from(source.moment(number)), 5 + exact, "packet {number}");
+        }
+        let mut arrivals = Arrivals::default();
+        let mut take = |numbers: &[u32]| {
+            for &number in numbers {
+                let packet =
+                    UdpPacket { sent_ps: 0, flow: 0, number, bytes: 7, slack: 0, ecn: Ecn::NotCapable };
+                arrivals.take(&packet, 1);
+            }
+            arrivals.reordered
+        };
+        assert_eq!(take(&[0, 1 << 30, 1 << 31, 3 << 30, u32::MAX, 0, 1]), 0);
+        assert_eq!(take(&[u32::MAX - 1, 0, 2, 3]), 2);
     }
 }

@@ -157,19 +157,20 @@ impl Packets {
         let shared = endpoint(state, ends, is_receiver).as_mut().expect("it was just at work");
         let endpoint = Arc::make_mut(shared);
         let (first, asks) = (endpoint.sent, endpoint.asks);
-        endpoint.sent += out.len() as u32;
+        endpoint.sent += out.len() as u64;
         if let Some(deadline) = endpoint.connection.deadline()
             && endpoint.wake.is_none_or(|wake| wake > deadline)
         {
             let deadline = deadline.max(cx.now());
             endpoint.wake = Some(deadline);
-            endpoint.generation += 1;
+            endpoint.generation = endpoint.generation.wrapping_add(1);
             let generation = endpoint.generation;
             cx.schedule(deadline - cx.now(), NetEvent::Wake { flow, generation, is_back: is_receiver });
         }
         let (below_bytes, to) =
             (self.flows.tcp(flow).below_bytes, if is_receiver { ends.from } else { ends.to });
         for (number, segment) in (first..).zip(out) {
+            let number = number as u32;
             let bytes = below_bytes + segment.header_bytes() + u32::from(segment.length);
             let ecn = if segment.has(Flags::ECT) { Ecn::Capable0 } else { Ecn::NotCapable };
             let body = Arc::new(TcpBody { segment, sent_ps: now_ps, number, bytes, asks });

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::controlled::Controlled;
 use super::{Port, Waiting};
 use crate::LinkSpec;
-use crate::clock::PS_PER_TICK;
+use crate::clock::{LATEST_PS, PS_PER_TICK};
 use crate::link::Wire;
 use crate::loss::{JitterState, LossState};
 use crate::packet::Carried;
@@ -142,7 +142,7 @@ impl Port {
             self.waiting.push_back(Waiting { start_ps: self.free_ps, bytes });
             self.waiting_bytes += u64::from(bytes);
             self.most_waiting = self.most_waiting.max(self.waiting.len() as u32);
-            self.free_ps
+            self.free_ps.min(LATEST_PS)
         };
         Some((self.put_on_link(wire, start_ps, bytes).arrival_ps, ecn))
     }
@@ -170,7 +170,7 @@ impl Port {
         losses: &mut Vec<Loss<Carried>>,
     ) -> Option<(Carried, Sent)> {
         let special = self.special.as_mut().expect("ports of such links have it");
-        let start_ps = now_ps.max(self.free_ps);
+        let start_ps = now_ps.max(self.free_ps.min(LATEST_PS));
         let time = special.time(start_ps);
         let (queue, paused) = special.queueing.queue_mut()?;
         let before = losses.len();

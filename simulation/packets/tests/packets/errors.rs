@@ -1,8 +1,11 @@
 //! What cannot be simulated is refused, and the text says what, where and what is allowed.
 
+use paceline_engine::{Protocol, Simulation};
+use paceline_kernel::{Model, Time};
 use paceline_packets::tcp::Settings;
 use paceline_packets::{
-    Drive, Flow, LinkSpec, NetworkBuilder, NodeKind, PacketError, Packets, Tcp, Udp, pairs, topology,
+    Drive, Flow, LinkSpec, NetResults, NetworkBuilder, NodeKind, PacketError, Packets, Tcp, Udp, pairs,
+    topology,
 };
 
 const RATE: u64 = 1_000_000_000;
@@ -101,4 +104,42 @@ fn topologies_refuse_what_they_cannot_be() {
     assert_says(topology::dragonfly([6, 4, 1, 1], &link, &link, &link), text);
     let text = "a random network cannot have links = 3; allowed: from 4 to 10";
     assert_says(topology::random(5, 3, 1, &link, &link), text);
+}
+
+/// A horizon beyond the clock is refused; up to it nothing runs over, however slow a link is.
+#[test]
+fn horizons_that_the_clock_does_not_reach_are_refused() {
+    let (mut builder, [a, b, _]) = three();
+    builder.link(a, b, &LinkSpec::new(1, 1_000_000_000_000_000_000)).unwrap();
+    let network = builder.build().unwrap();
+    let source = |drive, rate| Udp { rate, wire_bytes: 1_000_000, drive, packets: None };
+    let drives = [Drive::Constant, Drive::Poisson];
+    let flows = drives.map(|drive| Flow::udp(a, b, source(drive, 1_000)));
+    let model = Packets::new(network, flows.to_vec()).unwrap();
+    let latest = model.latest_horizon();
+    let run = |until| Simulation::new(model.clone()).protocol(Protocol::Sequential).until(until).run();
+    let error = run(latest + Time::TICK).err().expect("it is refused").to_string();
+    let text = format!(
+        "a horizon of {} is later than the model's times reach; allowed: at most {latest}",
+        latest + Time::TICK
+    );
+    assert_eq!(error, text);
+    // The first packet is sent after 93 days, and arrives 11 days later.
+    let results = NetResults::new(model.flows(), &run(latest).unwrap().outputs);
+    assert_eq!(results.packets_arrived, 1);
+    assert_eq!(results.packets_sent, 1 + results.packets_in_flight);
+    assert!(results.packets_sent > 2_000, "{} packets sent", results.packets_sent);
+    // Without a horizon it comes there, and says so.
+    let error = run(Time::MAX).err().expect("it does not end").to_string();
+    assert!(error.contains("at most 2^63 ps, 106 days"), "{error}");
+}
+
+/// What TCP cannot work with is refused with its flow.
+#[test]
+fn settings_are_checked_with_their_flow() {
+    let star = topology::star(3, &LinkSpec::new(RATE, 1_000)).unwrap();
+    let mut tcp = Tcp::new(Settings::default());
+    tcp.receiver = Settings { receive_buffer: 0, ..Settings::default() }.into();
+    let result = Packets::new(star, vec![Flow::udp(0, 1, udp()), Flow::tcp(0, 1, tcp)]);
+    assert_says(result, "flow 1 has a receive_buffer of 0; allowed: from 1 byte to 1 GiB");
 }
