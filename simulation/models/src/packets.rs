@@ -16,6 +16,7 @@ mod probability;
 mod queues;
 mod rdma;
 mod refusal;
+mod sample;
 mod switches;
 mod tcp;
 #[cfg(test)]
@@ -32,8 +33,8 @@ use refusal::refuse;
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
 
 /// Reads the keys `topology` with those of its kind, `convergence`, `ecmp` ("flow", "packet"), and the tables
-/// `switch` and `flows`. `seed` is that of the run: random networks are drawn from it, and the ways of
-/// packets. The key `kind` is left to the caller.
+/// `switch`, `sample` and `flows`. `seed` is that of the run: random networks are drawn from it, and the ways
+/// of packets. The key `kind` is left to the caller.
 ///
 /// # Errors
 ///
@@ -56,5 +57,5 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
         None => model,
         Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
     };
-    Ok(model.ecmp(ecmp).seed(seed).notices(notices))
+    sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))
 }

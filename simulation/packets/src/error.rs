@@ -1,5 +1,6 @@
 //! What cannot be simulated: which part of the network or which flow, and what is allowed.
 
+use paceline_kernel::Time;
 use thiserror::Error;
 
 use crate::queue::QueueError;
@@ -89,6 +90,9 @@ pub enum PacketError {
     /// A parameter of a topology out of its range.
     #[error("a {topology} cannot have {key} = {value}; allowed: {allowed}")]
     Parameter { topology: &'static str, key: &'static str, value: String, allowed: String },
+    /// Samples without a time between them.
+    #[error("queues are sampled every {every}; allowed: a time above 0")]
+    SampledEvery { every: Time },
     /// More than the numbers of nodes, ports or flows can hold.
     #[error("the network has {count} {what}; allowed: at most {most}")]
     TooMany { what: &'static str, count: usize, most: usize },

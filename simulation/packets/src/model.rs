@@ -7,6 +7,7 @@ mod admit;
 mod applications;
 mod connections;
 mod rdma;
+mod samples;
 mod state;
 mod switches;
 
@@ -27,6 +28,7 @@ use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
 use crate::routing::{Ecmp, Routing};
+use crate::sample::Sampling;
 use crate::switch::Switches;
 
 pub use state::NodeState;
@@ -46,6 +48,7 @@ pub struct Packets {
     /// What was taken that the source of the network does not say: for the summary.
     pub(crate) notices: Vec<String>,
     pub(crate) applications: Option<Arc<Table>>,
+    pub(crate) sampling: Sampling,
 }
 
 impl Packets {
@@ -68,6 +71,7 @@ impl Packets {
             seed: 0,
             notices: Vec::new(),
             applications: None,
+            sampling: Sampling::default(),
         };
         model.lookahead = model.least_delay();
         Ok(model)
@@ -231,12 +235,13 @@ impl Model for Packets {
         let digest = Digest::of(&(&links, format!("{:?}", self.flows.list), applications));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}",
             links.len(),
             self.spread,
             self.seed,
             self.switches.as_ref().map(|switches| &switches.settings),
             self.network.convergence(),
+            self.sampling,
         )
     }
 
@@ -270,6 +275,7 @@ impl Model for Packets {
             Port::new(self.network.wire(hop), spec, self.seed, u64::from(node) << 16 | u64::from(port))
         });
         let ports = ports.collect();
+        self.begin_samples(node, cx);
         if self.network.kind(node) != NodeKind::Host {
             let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));
             let switch = switch.map(|switch| Box::new(switch.expect("the settings of switches are checked")));
@@ -341,6 +347,7 @@ impl Model for Packets {
             }
             NetEvent::Entering(entering) => self.enter(state, entering, cx),
             NetEvent::Pause { port, paused, slack } => self.obey(state, *port, *paused, *slack, cx),
+            NetEvent::Sample { port, .. } => self.take_sample(state, *port, cx),
         }
     }
 
@@ -352,6 +359,10 @@ impl Model for Packets {
         size_of::<NodeState>() + ports + host + switch + applications
     }
 
+    fn commit(&self, lp: LpId, at: Time, event: &NetEvent, output: &mut NetOutput) {
+        self.note_sample(lp, at, event, output);
+    }
+
     fn finish(&self, lp: LpId, state: &NodeState, output: &mut NetOutput) {
         output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
         output.switches.add_node(lp.0, &state.ports, state.switch.as_deref());
@@ -361,7 +372,8 @@ impl Model for Packets {
         }
     }
 
-    fn left_over(&self, _lp: LpId, _at: Time, event: &NetEvent, output: &mut NetOutput) {
+    fn left_over(&self, lp: LpId, at: Time, event: &NetEvent, output: &mut NetOutput) {
+        self.note_sample(lp, at, event, output);
         output.in_flight += u64::from(event.is_packet());
     }
 

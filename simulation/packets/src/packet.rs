@@ -132,6 +132,15 @@ pub enum NetEvent {
         /// By how many picoseconds the event is later than the moment.
         slack: u16,
     },
+    /// The queue at a port is sampled again.
+    Sample {
+        /// The port.
+        port: u32,
+        /// What the sample before has seen.
+        packets: u32,
+        /// Their bytes on the wire.
+        bytes: u64,
+    },
 }
 
 /// A packet that comes in at a switch, with its way in.
@@ -213,6 +222,11 @@ impl Hash for NetEvent {
                     Actor::Server(number) => (2, number),
                 };
                 hasher.write_u64(u64::from(number) << 32 | u64::from(slack) << 16 | kind << 8 | 8);
+            }
+            Self::Sample { port, packets, bytes } => {
+                hasher.write_u64(bytes);
+                hasher.write_u64(u64::from(port) << 32 | u64::from(packets));
+                hasher.write_u64(16);
             }
         }
     }

@@ -90,6 +90,16 @@ impl Port {
         }
     }
 
+    /// The packets that wait at a moment that is not before the last arrival, and their bytes.
+    pub(crate) fn waiting_at(&self, now_ps: u64) -> (u32, u64) {
+        if let Some(waiting) = self.special.as_ref().and_then(|special| special.backlog()) {
+            return waiting;
+        }
+        let begun = self.waiting.partition_point(|waiting| waiting.start_ps <= now_ps);
+        let begun_bytes: u64 = self.waiting.iter().take(begun).map(|waiting| u64::from(waiting.bytes)).sum();
+        ((self.waiting.len() - begun) as u32, self.waiting_bytes - begun_bytes)
+    }
+
     /// A port at which nothing has happened, of number `stream` in the run with `seed`.
     pub(crate) fn new(wire: &Wire, spec: &LinkSpec, seed: u64, stream: u64) -> Self {
         let special =

@@ -9,6 +9,7 @@ use crate::flow::{Flow, Flows};
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
 use crate::rdma::{Rdma, RdmaReceiver, RdmaSender, Traffic};
+use crate::sample::QueueSample;
 use crate::switch::results::SwitchResults;
 use crate::tcp::{Counters, State};
 
@@ -28,9 +29,16 @@ pub struct NetOutput {
     /// Packets that nodes dropped since there was no way for them.
     pub(crate) without_route: u64,
     pub(crate) applications: ApplicationOutput,
+    pub(crate) samples: Vec<QueueSample>,
 }
 
 impl NetOutput {
+    /// Whether nothing is in it that comes at the end of a run.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        let ended = Self { samples: Vec::new(), ..Self::default() };
+        Self { samples: Vec::new(), ..self.clone() } == ended
+    }
+
     /// Takes in the final state of a node.
     pub(crate) fn add_node(&mut self, flows: &Flows, node: u32, ports: &[Port], host: Option<&HostState>) {
         for (number, port) in (0..).zip(ports) {
@@ -183,6 +191,8 @@ pub struct NetResults {
     pub links: Vec<LinkResult>,
     /// What switches with a shared buffer counted.
     pub switches: SwitchResults,
+    /// Samples of queues in the order of time.
+    pub queues: Vec<QueueSample>,
     /// Packets that hosts sent.
     pub packets_sent: u64,
     /// Packets that came to the host that they were for.
@@ -231,6 +241,8 @@ impl NetResults {
             links.extend_from_slice(&output.links);
         }
         links.sort_unstable();
+        let mut queues: Vec<_> = outputs.iter().flat_map(|output| output.samples.iter().cloned()).collect();
+        queues.sort_unstable();
         let without_route = outputs.iter().map(|output| output.without_route).sum();
         let ends = || flows.iter().flat_map(FlowResult::ends);
         let arrived = flows.iter().map(|flow| flow.arrivals.packets).sum::<u64>()
@@ -259,6 +271,7 @@ impl NetResults {
             flows,
             links,
             switches,
+            queues,
         }
     }
 }

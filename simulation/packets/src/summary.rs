@@ -1,9 +1,11 @@
-//! What people and scripts see of a run: lines of the summary, and the files `flows.csv` and `links.csv`.
+//! What people and scripts see of a run: lines of the summary, and the files `flows.csv`, `links.csv` and
+//! `queues.csv`.
 //!
 //! Invariant: nothing here depends on how the run was done. Sums are of integers, and each quotient is formed
 //! once.
 
 mod applications;
+mod queues;
 mod rows;
 
 use paceline_results::{Results, RunFacts, Summary};
@@ -44,6 +46,12 @@ impl Results for Packets {
         self.tell_of_applications(&all, facts.end_time, &names, &mut summary);
         let links: Vec<LinkRow> =
             all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();
+        if !self.sampling.is_empty() {
+            let (network, names, samples) = (self.network().clone(), names.clone(), all.queues);
+            summary.table("queues.csv", &queues::QUEUES, move |to| {
+                samples.iter().try_for_each(|sample| queues::line(&network, sample, &names, to))
+            });
+        }
         summary.table("links.csv", &LINKS, {
             let names = names.clone();
             move |to| links.iter().try_for_each(|link| to.write_all(link.line(&names).as_bytes()))

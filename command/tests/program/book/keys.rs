@@ -243,6 +243,11 @@ fn packets(of: &str) -> Option<String> {
             let path = "path = \"net.edges\"\nnumbers = \"weight\"\n".to_owned();
             ("file", path + &plain(&["link", "access"]) + changes)
         }
+        "samples" => {
+            let links = "links = [{ from = \"host-0\", to = \"switch\" }]";
+            let keys = format!("hosts = 2\nsample = {{ every = \"1ms\", {links} }}\n");
+            ("star", keys + &link("link", ""))
+        }
         "star" | "on-off" | "list" | "load" | "rdma" => star(""),
         _ => return None,
     };

@@ -72,6 +72,7 @@ impl Packets {
             NetEvent::Act { actor, .. } => self.admits_act(lp.0, actor),
             NetEvent::Ready { port } => port < self.network.ports(lp.0),
             NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
+            NetEvent::Sample { port, .. } => self.sampling.has(lp.0, port),
             NetEvent::Entering(_) => false,
         }
     }

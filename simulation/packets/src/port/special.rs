@@ -88,6 +88,17 @@ impl Special {
         Time::ticks(self.latest_ps / PS_PER_TICK)
     }
 
+    /// Packets and bytes that wait in a queue of its own, if it has one.
+    pub fn backlog(&self) -> Option<(u32, u64)> {
+        match &self.queueing {
+            Queueing::Admission(_) => None,
+            Queueing::Queue(queue) => Some((queue.len() as u32, queue.bytes())),
+            Queueing::Controlled(controlled) => {
+                Some((controlled.queue.len() as u32, controlled.queue.bytes()))
+            }
+        }
+    }
+
     /// The moment as queues see it: in ticks, and never back.
     fn time(&mut self, now_ps: u64) -> Time {
         self.latest_ps = self.latest_ps.max(now_ps);
