@@ -42,9 +42,9 @@ pub struct Packets {
     pub(crate) switches: Option<Switches>,
     lookahead: Time,
     /// The bits of a packet's number that count for its way: all, or none.
-    spread: u64,
+    pub(crate) spread: u64,
     /// What tells the ways of this run from those of another.
-    seed: u64,
+    pub(crate) seed: u64,
     /// What was taken that the source of the network does not say: for the summary.
     pub(crate) notices: Vec<String>,
     pub(crate) applications: Option<Arc<Table>>,

@@ -110,6 +110,8 @@ pub struct TcpResult {
     pub done_ps: Option<u64>,
     /// When it began, at the sender of a flow that waited for others.
     pub opened_ps: Option<u64>,
+    /// The window of the peer is closed, and keeps back what this end has to send.
+    pub is_window_closed: bool,
 }
 
 impl TcpResult {
@@ -122,6 +124,7 @@ impl TcpResult {
             delay_sum_ps: endpoint.delay_sum_ps,
             done_ps: endpoint.done_ps,
             opened_ps: endpoint.opened_ps,
+            is_window_closed: endpoint.connection.is_held_by_peer(),
         }
     }
 

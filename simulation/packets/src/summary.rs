@@ -7,6 +7,7 @@
 mod applications;
 mod queues;
 mod rows;
+mod unfinished;
 
 use paceline_results::{Results, RunFacts, Summary};
 
@@ -18,7 +19,7 @@ use rows::{FLOWS, FlowRow, LINKS, LinkRow, quoted};
 /// What a UDP packet has besides its data: headers of IPv4 (20 bytes), UDP (8) and a point-to-point link (2).
 pub const UDP_HEADER_BYTES: u32 = 30;
 
-/// How many flows that were given up are named.
+/// How many flows, or queues, a line names.
 const NAMED: usize = 5;
 
 impl Results for Packets {
@@ -42,6 +43,7 @@ impl Results for Packets {
         if self.switches.is_some() {
             all.switches.summarize(self.network(), &mut summary);
         }
+        self.tell_of_unfinished(&all, &rows, facts.end_time, &mut summary);
         let names = names(self.network());
         self.tell_of_applications(&all, facts.end_time, &names, &mut summary);
         let links: Vec<LinkRow> =

@@ -1,5 +1,6 @@
 //! What is built from the `[model]` section, and what is refused with which words.
 
+mod failures;
 mod files;
 mod rdma;
 mod switches;
@@ -201,34 +202,6 @@ fn queues_and_losses_of_every_kind_are_read() {
         run(&DUMBBELL.replace("\"4Mbps\"", "\"10kbps\"").replace("\"20ms\",", jitter), Time::secs(500));
     let delay = value(&summary, "mean_delay_s") - 0.021_016;
     assert!((delay / 0.5e-3 - 1.0).abs() < 0.1, "a mean jitter of {delay} s");
-}
-
-/// A link of a leaf and spine network fails: with a convergence the other spine takes over.
-#[test]
-fn routes_follow_failures_where_they_converge() {
-    let link = "{ rate = \"1Gbps\", latency = \"10us\" }";
-    let text = |key: &str| {
-        let topology = "topology = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts = 4\n";
-        let change =
-            "[[model.changes]]\nfrom = \"leaf-0\"\nto = \"spine-1\"\noutages = [{ down = \"1s\" }]\n";
-        let flows = "[[model.flows]]\nfrom = \"hosts\"\nto = \"opposite\"\ntransport = \"udp\"\nrate = \"1Mbps\"\nwire_bytes = 1000\n";
-        format!("[model]\n{topology}{key}access = {link}\nfabric = {link}\n{change}{flows}")
-    };
-    let dropped = |key: &str| value(&run(&text(key), Time::secs(2)), "packets_dropped");
-    let (stay, follow) = (dropped(""), dropped("convergence = \"100ms\"\n"));
-    // Of eight flows with 125 packets a second each, some take that spine: of these a second's packets are
-    // lost, or those of 100 ms.
-    let flows = (stay / 125.0).round();
-    assert!(flows >= 1.0 && (follow - flows * 12.5).abs() <= 8.0, "{stay} and {follow} packets dropped");
-    let summary = run(&text("convergence = \"0s\"\n"), Time::secs(2));
-    assert_eq!(value(&summary, "packets_without_route"), 0.0);
-    refused(&text("convergence = 1\n"), &["`convergence` in [model]", "duration"]);
-    let change = |from: &str, to: &str| text("").replace("\"leaf-0\"", from).replace("\"spine-1\"", to);
-    refused(&change("\"leaf-9\"", "\"spine-1\""), &["net.toml:9:8", "\"leaf-9\""]);
-    refused(
-        &change("\"leaf-0\"", "\"leaf-1\""),
-        &["net.toml:10:6", "no link joins \"leaf-0\" and \"leaf-1\""],
-    );
 }
 
 #[track_caller]
