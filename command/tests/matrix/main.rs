@@ -136,6 +136,16 @@ fn packets_of_tcp() {
 }
 
 #[test]
+fn packets_over_a_link_that_fails() {
+    agrees("Packets, a link that fails");
+}
+
+#[test]
+fn packets_of_a_web_search() {
+    agrees("Packets, web search");
+}
+
+#[test]
 fn packets_of_udp() {
     agrees("Packets, UDP");
 }

@@ -37,7 +37,7 @@ impl Scenario {
     }
 }
 
-pub const SCENARIOS: [Scenario; 17] = [
+pub const SCENARIOS: [Scenario; 19] = [
     scenario("BLB", "blb", &[], &[], ["100s", "1000s"]),
     scenario("ULB", "ulb", &[], &[], ["100s", "1000s"]),
     scenario("HLB", "hlb", &[], &[], ["2.2s", "8s"]),
@@ -101,6 +101,9 @@ pub const SCENARIOS: [Scenario; 17] = [
         ["1ms", "30ms"],
     )
     .without_undo(),
+    scenario("Packets, a link that fails", "packets-backbone", &[], &[], ["1300ms", "30s"]).without_undo(),
+    scenario("Packets, web search", "packets-web-search", &["model.k=4"], &[], ["5ms", "20ms"])
+        .without_undo(),
 ];
 
 impl Scenario {

@@ -25,7 +25,32 @@ const ROADS: &str = "[model]\nkind = \"traffic\"\ngrid = 8\nrate = 5\n[run]\nunt
 const WIRELESS: &str =
     "[model]\nkind = \"wireless\"\nhosts = 80\nsteps = 8\nside = 2000\nregions = 4\n[run]\n";
 
-const MODELS: [(&str, &str); 3] = [("phold.toml", PHOLD), ("roads.toml", ROADS), ("wireless.toml", WIRELESS)];
+/// Streams and packets over links of which one fails, with routes that follow and a queue that is sampled.
+const PACKETS: &str = r#"[model]
+kind = "packets"
+topology = "leaf-spine"
+leaves = 4
+spines = 2
+hosts = 2
+access = { rate = "100Mbps", latency = "10us" }
+fabric = { rate = "100Mbps", latency = "20us", queue = { kind = "codel", packets = 50 } }
+convergence = "10ms"
+sample = { every = "1ms", links = [{ from = "leaf-0", to = "spine-1" }] }
+[[model.changes]]
+from = "leaf-0"
+to = "spine-0"
+outages = [{ down = "30ms", up = "60ms" }]
+[[model.flows]]
+from = "hosts"
+to = "opposite"
+transport = "tcp"
+min_rto = "10ms"
+[run]
+until = "100ms"
+"#;
+
+const MODELS: [(&str, &str); 4] =
+    [("phold.toml", PHOLD), ("roads.toml", ROADS), ("wireless.toml", WIRELESS), ("packets.toml", PACKETS)];
 
 /// A folder with all models.
 fn folder() -> tempfile::TempDir {
@@ -118,13 +143,13 @@ fn digests_are_those_of_one_process() {
     // Several processes cannot be sequential.
     let ways = PROTOCOLS[2..].iter().flat_map(|protocol| links.map(|link| (protocol, link)));
     for (number, (protocol, (link, kind))) in ways.enumerate() {
-        // The first twelve are those of two and four processes; by default each of them is run once.
+        // The first sixteen are those of two and four processes; by default most of them are run once.
         let combinations = [2, 4, 1, 8]
             .into_iter()
-            .flat_map(|processes| [0, 1, 2].map(|model| (model, processes)))
+            .flat_map(|processes| [0, 1, 2, 3].map(|model| (model, processes)))
             .flat_map(|(model, processes)| [1, 2].map(|threads| (model, processes, threads)));
         for (combination, (model, processes, threads)) in combinations.enumerate() {
-            if !is_full && combination != number * 5 % 12 {
+            if !is_full && combination != number * 5 % 16 {
                 continue;
             }
             let count = processes.to_string();

@@ -43,7 +43,7 @@ pub struct Arrivals {
 impl Arrivals {
     #[inline(always)]
     pub(crate) fn take(&mut self, packet: &UdpPacket, now_ps: u64) {
-        let delay_ps = now_ps - packet.sent_ps;
+        let delay_ps = now_ps.saturating_sub(packet.sent_ps);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
         self.delay_sum_ps += u128::from(delay_ps);
@@ -98,7 +98,7 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn take(&mut self, body: &TcpBody, now_ps: u64) {
         self.arrived += 1;
-        self.delay_sum_ps += u128::from(now_ps - body.sent_ps);
+        self.delay_sum_ps += u128::from(now_ps.saturating_sub(body.sent_ps));
     }
 }
 

@@ -115,6 +115,11 @@ impl Wire {
         }
     }
 
+    /// Whether rounding can leave that much.
+    pub fn admits_rest(&self, rest: u64) -> bool {
+        rest < self.rate
+    }
+
     /// How long `bytes`, at most [`MOST_BYTES`], take to be sent, in picoseconds. Where the rate does not
     /// divide, what rounding leaves is in `rest`, and the next packet gets it: packets that follow each other
     /// take together, to the picosecond, what their sum takes.

@@ -8,6 +8,7 @@ mod applications;
 mod connections;
 mod rdma;
 mod samples;
+mod sound;
 mod state;
 mod switches;
 
@@ -378,10 +379,14 @@ impl Model for Packets {
     }
 
     fn admits_state(&self, lp: LpId, state: &NodeState) -> bool {
-        self.is_state_of(lp, state)
+        self.is_state_of(lp, state) && self.is_sound_state(lp, state)
     }
 
     fn admits_event(&self, lp: LpId, event: &NetEvent) -> bool {
-        self.is_event_of(lp, event)
+        self.is_event_of(lp, event) && self.is_sound_event(lp, event)
+    }
+
+    fn admits_output(&self, output: &NetOutput) -> bool {
+        self.is_sound_output(output)
     }
 }

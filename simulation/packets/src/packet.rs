@@ -358,6 +358,11 @@ impl Carried {
         Held { ingress: self.ingress, class: self.class, bytes: self.bytes }
     }
 
+    /// Its arrival at the next node, as far as it is known.
+    pub(crate) fn event(&self) -> &NetEvent {
+        &self.event
+    }
+
     /// The flow that it is of.
     pub(crate) fn flow(&self) -> Option<u32> {
         match &self.event {

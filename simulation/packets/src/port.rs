@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::LinkSpec;
 use crate::clock::{LATEST_PS, MOST_COUNT};
 use crate::link::Wire;
+use crate::packet::Carried;
 
 pub(crate) use special::Special;
 
@@ -128,12 +129,24 @@ impl Port {
         self.special.is_none() == wire.is_plain && self.is_controlled() == wire.is_controlled
     }
 
+    /// Whether its numbers fit each other: for states that come from a file.
+    pub(crate) fn is_consistent(&self, wire: &Wire) -> bool {
+        let counts = [self.sent, self.sent_bytes >> 10, self.dropped, self.lost, self.marked];
+        let waiting_bytes: u128 = self.waiting.iter().map(|waiting| u128::from(waiting.bytes)).sum();
+        counts.into_iter().all(|count| count <= MOST_COUNT)
+            && u128::from(self.waiting_bytes) == waiting_bytes
+            && wire.admits_rest(self.rest)
+    }
+
+    /// Whether all packets in a queue of its own are such.
+    pub(crate) fn is_all(&self, is_such: impl FnMut(&Carried) -> bool) -> bool {
+        self.special.as_ref().is_none_or(|special| special.is_all(is_such))
+    }
+
     /// The heap memory of it, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
-        self.waiting.capacity() * size_of::<Waiting>()
-            + special
-            + self.queued() * size_of::<crate::packet::Carried>()
+        self.waiting.capacity() * size_of::<Waiting>() + special + self.queued() * size_of::<Carried>()
     }
 }
 

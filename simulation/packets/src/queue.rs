@@ -189,6 +189,9 @@ pub trait Discipline<P: Packet> {
     /// The length of the packet that [`Discipline::dequeue`] would look at first, whatever is paused. Active
     /// queue management may drop that packet and give another.
     fn head_bytes(&self) -> Option<u32>;
+
+    /// Shows all packets that wait, in any order.
+    fn look(&self, show: &mut dyn FnMut(&P));
 }
 
 /// What waits at a FIFO port when a packet arrives, that packet and the one being sent not counted.

@@ -10,6 +10,7 @@ use paceline_engine::{
     CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, RunError, Simulation,
 };
 use paceline_kernel::{Model, Rng, Time};
+use paceline_models::packets::from_section;
 use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
@@ -20,11 +21,13 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::built;
+use crate::packets_modes::{DUMBBELL, FAILING};
 
 /// Damaged versions of each model; and of PHOLD, which leaves no outputs behind, so that a damaged length of
 /// their list is counted up to.
 const CASES: u64 = 150;
 const CASES_OF_PHOLD: u64 = 40;
+const CASES_OF_PACKETS: u64 = 200;
 /// Magic word and version, then the lengths of header and body.
 const OPENING_BYTES: usize = 28;
 const CHECKSUM_BYTES: usize = 8;
@@ -167,6 +170,21 @@ fn of_wireless_networks_with_losses() {
     let keys = "hosts = 12\nside = 300\nrange = 75\nrequest_every = \"30ms\"\nstep = \"7ms\"\nspeed = 40\nwindow = 7";
     let model = || built(keys, |section| Csma::from_section(section, 1));
     all_are_refused_or_run("losses", model, Time::millis(40), Time::millis(80), CASES);
+}
+
+/// Queues that decide at arrival, lossy links, congestion controls, links that fail.
+#[test]
+fn of_packet_networks() {
+    let queue = "\"red\", low = 5, high = 15, packets = 30, ecn = true";
+    for (name, keys) in [
+        ("early marks", DUMBBELL.to_owned()),
+        ("thresholds", DUMBBELL.replace(queue, "\"threshold\", mark_packets = 9").replace("cubic", "dctcp")),
+        ("failures", FAILING.to_owned()),
+    ] {
+        let keys = keys.replace("pairs = 12", "pairs = 3").replace("dctcp\"\necn = \"classic\"", "dctcp\"");
+        let model = || built(&keys, |section| from_section(section, 1));
+        all_are_refused_or_run(name, model, Time::millis(60), Time::millis(140), CASES_OF_PACKETS);
+    }
 }
 
 #[test]

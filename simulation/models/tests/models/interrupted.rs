@@ -5,6 +5,7 @@ use paceline_kernel::{
     Digest, Federate, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings, TieBreak, Time,
     Undo, Windows, World,
 };
+use paceline_models::packets::from_section;
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::traffic::Traffic;
 use paceline_results::{Results, RunFacts};
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::built;
+use crate::packets_modes::{DUMBBELL, FAILING};
 
 type Federates<M> = Vec<Federate<M>>;
 
@@ -100,19 +102,40 @@ fn phold_goes_on_as_if_it_had_not_been_stopped() {
     assert_eq!((resumed, counted), (digest, events));
 }
 
+/// All that a run has come to: digest, events, results and files.
+fn say<M: Model + Results>(
+    model: &M,
+    (digest, events, outputs): (Digest, u64, Vec<M::Output>),
+    until: Time,
+) -> String {
+    let facts = RunFacts { events, end_time: until };
+    let summary = model.results(outputs, &facts).expect("nothing is lost");
+    let mut said = format!("{digest} {events} {:?}\n", summary.lines).into_bytes();
+    for file in summary.files {
+        file.write(&mut said).expect("memory takes everything");
+    }
+    String::from_utf8(said).expect("text")
+}
+
+/// Connections, queues that decide at departure, links that fail, and samples.
+#[test]
+fn packet_networks_go_on_as_if_they_had_not_been_stopped() {
+    let stops = [(0, 1), (40, 7), (41, 2), (119, 5)].map(|(ms, parts)| (Time::millis(ms), parts));
+    let until = Time::millis(160);
+    let queued = DUMBBELL.replace("\"red\", low = 5, high = 15, packets = 30", "\"fq-codel\"");
+    for keys in [DUMBBELL, &queued, FAILING] {
+        let model = built(keys, |section| from_section(section, 1));
+        let undisturbed = say(&model, interrupted(&model, &[], until), until);
+        assert!(undisturbed.lines().count() > 50, "flows and links are in it");
+        assert!(say(&model, interrupted(&model, &stops, until), until) == undisturbed, "{keys}");
+    }
+}
+
 #[test]
 fn traffic_goes_on_as_if_it_had_not_been_stopped() {
     let model = jam();
     let until = Time::secs(600);
-    let say = |(digest, events, outputs)| {
-        let facts = RunFacts { events, end_time: until };
-        let summary = model.results(outputs, &facts).expect("no vehicle is lost");
-        let mut said = format!("{digest} {events} {:?}\n", summary.lines).into_bytes();
-        for file in summary.files {
-            file.write(&mut said).expect("memory takes everything");
-        }
-        String::from_utf8(said).expect("text")
-    };
+    let say = |run| say(&model, run, until);
     let undisturbed = say(interrupted(&model, &[], until));
     assert!(undisturbed.lines().count() > 300, "trips and roads are in it");
     assert!(say(interrupted(&model, &stops(), until)) == undisturbed);

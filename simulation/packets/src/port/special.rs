@@ -88,6 +88,18 @@ impl Special {
         Time::ticks(self.latest_ps / PS_PER_TICK)
     }
 
+    /// Whether all packets in its queue are such.
+    pub fn is_all(&self, mut is_such: impl FnMut(&Carried) -> bool) -> bool {
+        let mut is_all = true;
+        let show = &mut |packet: &Carried| is_all &= is_such(packet);
+        match &self.queueing {
+            Queueing::Admission(_) => {}
+            Queueing::Queue(queue) => queue.look(show),
+            Queueing::Controlled(controlled) => controlled.queue.look(show),
+        }
+        is_all
+    }
+
     /// Packets and bytes that wait in a queue of its own, if it has one.
     pub fn backlog(&self) -> Option<(u32, u64)> {
         match &self.queueing {

@@ -88,6 +88,10 @@ impl<P: Packet, Q: Discipline<P>> Discipline<P> for StrictPriority<Q> {
     fn head_bytes(&self) -> Option<u32> {
         self.classes.iter().find_map(Discipline::head_bytes)
     }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.classes.iter().for_each(|queue| queue.look(show));
+    }
 }
 
 /// A class of [`Drr`].
@@ -198,5 +202,9 @@ impl<P: Packet, Q: Discipline<P>> Discipline<P> for Drr<Q> {
 
     fn head_bytes(&self) -> Option<u32> {
         self.active.front().and_then(|number| self.classes[usize::from(*number)].queue.head_bytes())
+    }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.classes.iter().for_each(|class| class.queue.look(show));
     }
 }

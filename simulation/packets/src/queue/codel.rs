@@ -88,6 +88,11 @@ impl<P: Packet> Controlled<P> {
         self.packets.front().map(|(_, packet)| packet.wire_bytes())
     }
 
+    /// Shows all packets.
+    pub(super) fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.packets.iter().for_each(|(_, packet)| show(packet));
+    }
+
     /// Whether nothing waits, and the control loop is as at the start.
     pub(super) fn is_fresh(&self) -> bool {
         self.packets.is_empty() && self.control == Control::default()
@@ -106,7 +111,7 @@ impl<P: Packet> Controlled<P> {
     }
 
     /// The next packet, and whether the loop may drop it (`dodequeue` of the RFC).
-    fn look(&mut self, settings: &CodelSettings, now: Time) -> Option<(P, bool)> {
+    fn look_at_next(&mut self, settings: &CodelSettings, now: Time) -> Option<(P, bool)> {
         let Some((arrival, packet)) = self.pop() else {
             self.control.first_above = None;
             return None;
@@ -127,7 +132,7 @@ impl<P: Packet> Controlled<P> {
         now: Time,
         losses: &mut Vec<Loss<P>>,
     ) -> Option<P> {
-        let Some((mut packet, mut may_drop)) = self.look(settings, now) else {
+        let Some((mut packet, mut may_drop)) = self.look_at_next(settings, now) else {
             self.control.is_dropping = false;
             return None;
         };
@@ -171,7 +176,7 @@ impl<P: Packet> Controlled<P> {
         losses: &mut Vec<Loss<P>>,
     ) -> Option<(P, bool)> {
         losses.push(Loss { packet, reason: DropReason::Early });
-        self.look(settings, now)
+        self.look_at_next(settings, now)
     }
 
     /// Begins to drop: at the rate at which it stopped, if that was a short while ago.
@@ -245,5 +250,9 @@ impl<P: Packet> Discipline<P> for Codel<P> {
 
     fn head_bytes(&self) -> Option<u32> {
         self.queue.head_bytes()
+    }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.queue.look(show);
     }
 }

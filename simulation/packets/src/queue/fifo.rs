@@ -70,4 +70,8 @@ impl<P: Packet, A: Admission> Discipline<P> for Fifo<P, A> {
     fn head_bytes(&self) -> Option<u32> {
         self.packets.front().map(Packet::wire_bytes)
     }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.packets.iter().for_each(show);
+    }
 }

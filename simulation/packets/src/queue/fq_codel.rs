@@ -197,4 +197,8 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
         let ready = listed().filter(|of_flow| of_flow.deficit > 0);
         ready.chain(listed()).find_map(|of_flow| of_flow.queue.head_bytes())
     }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        self.queues.values().for_each(|of_flow| of_flow.queue.look(show));
+    }
 }

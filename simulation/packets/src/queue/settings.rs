@@ -161,4 +161,8 @@ impl<P: Packet> Discipline<P> for Queue<P> {
     fn head_bytes(&self) -> Option<u32> {
         each!(self, queue => queue.head_bytes())
     }
+
+    fn look(&self, show: &mut dyn FnMut(&P)) {
+        each!(self, queue => queue.look(show))
+    }
 }

@@ -1,0 +1,94 @@
+//! What states, events and outputs that were read from a checkpoint must be, so that nothing runs over or
+//! looks beyond the end of a list later.
+
+use paceline_kernel::LpId;
+
+use super::{NodeState, Packets};
+use crate::clock::{LATEST, LATEST_PS, MOST_COUNT, PS_PER_TICK};
+use crate::host::{Arrivals, HostState, Sending};
+use crate::link::MOST_BYTES;
+use crate::packet::{Carried, NetEvent};
+use crate::results::NetOutput;
+
+/// More than the delays of all packets of a run add up to.
+const MOST_DELAYS_PS: u128 = 1 << 100;
+
+impl Packets {
+    /// Whether the numbers in a state are such that the model can go on with them.
+    pub(super) fn is_sound_state(&self, lp: LpId, state: &NodeState) -> bool {
+        let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
+        // What waits has not yet got its way in at the next node.
+        let is_packet = |packet: &Carried| {
+            let event = packet.event();
+            let is_known = matches!(event, NetEvent::Udp(_) | NetEvent::Tcp(_)) && self.has_flow_of(event);
+            is_known && self.is_sound_event(lp, event)
+        };
+        state.without_route <= MOST_COUNT
+            && (0..).zip(&state.ports).all(|(number, port)| port.is_consistent(wire(number)))
+            && state.ports.iter().all(|port| port.is_all(is_packet))
+            && state.host.as_ref().is_none_or(|host| self.is_sound_host(lp.0, host))
+    }
+
+    fn is_sound_host(&self, node: u32, host: &HostState) -> bool {
+        let flows = &self.flows;
+        let source = |flow: &u32| flows.sources[*flow as usize].as_ref();
+        let sends = |(flow, sending): (&u32, &Sending)| {
+            source(flow).is_some_and(|source| source.admits(sending)) && sending.packets <= MOST_COUNT
+        };
+        let arrives = |(flow, arrivals): (&u32, &Arrivals)| {
+            let bytes = source(flow).map_or(0, |source| u64::from(source.bytes));
+            arrivals.packets.max(arrivals.reordered) <= MOST_COUNT
+                && arrivals.bytes == arrivals.packets * bytes
+                && arrivals.delay_sum_ps <= MOST_DELAYS_PS
+                && arrivals.last_ps <= LATEST_PS
+        };
+        let ends = flows.connections(node).iter().zip(&host.connections);
+        flows.sending(node).iter().zip(&host.sending).all(sends)
+            && flows.arriving(node).iter().zip(&host.arrivals).all(arrives)
+            && ends.filter_map(|(flow, end)| Some((*flow, end.as_ref()?))).all(|(flow, end)| {
+                let start_ps = flows.list[flow as usize].start_ps;
+                end.sent.max(end.arrived) <= MOST_COUNT
+                    && end.delay_sum_ps <= MOST_DELAYS_PS
+                    && end.done_ps.is_none_or(|done_ps| (start_ps..=LATEST_PS).contains(&done_ps))
+            })
+    }
+
+    /// Whether the flow that a packet is of is one of its kind.
+    fn has_flow_of(&self, event: &NetEvent) -> bool {
+        let is_udp = |flow: u32| self.flows.sources.get(flow as usize).map(Option::is_some);
+        match event {
+            NetEvent::Udp(packet) => is_udp(packet.flow) == Some(true),
+            NetEvent::Tcp(packet) => is_udp(packet.flow) == Some(false),
+            _ => false,
+        }
+    }
+
+    /// The same of an event: what it says of flows and ports is known to be so.
+    pub(super) fn is_sound_event(&self, lp: LpId, event: &NetEvent) -> bool {
+        let is_slack = |slack: u16| u64::from(slack) < PS_PER_TICK;
+        match *event {
+            NetEvent::Udp(ref packet) => {
+                let source = self.flows.sources[packet.flow as usize].as_ref();
+                is_slack(packet.slack) && source.is_some_and(|source| source.bytes == packet.bytes)
+            }
+            NetEvent::Tcp(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
+            NetEvent::Entering(ref entering) => self.is_sound_event(lp, &entering.packet),
+            NetEvent::Send { slack, .. } | NetEvent::Pause { slack, .. } | NetEvent::Act { slack, .. } => {
+                is_slack(slack)
+            }
+            NetEvent::Ready { port } => !self.network.wire(self.network.hop(lp.0, port)).is_plain,
+            NetEvent::Open { .. } | NetEvent::Wake { .. } | NetEvent::Sample { .. } => true,
+        }
+    }
+
+    /// The same of what a part of a run has left behind that has not ended: samples alone.
+    pub(super) fn is_sound_output(&self, output: &NetOutput) -> bool {
+        let network = &self.network;
+        output.is_unfinished()
+            && output.samples.iter().all(|sample| {
+                sample.at <= LATEST
+                    && sample.node < network.nodes()
+                    && sample.port < network.ports(sample.node)
+            })
+    }
+}
