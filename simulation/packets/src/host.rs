@@ -71,10 +71,6 @@ pub struct Endpoint {
     pub delay_sum_ps: u128,
     /// When, at the receiver, all bytes had been delivered in order, in picoseconds.
     pub done_ps: Option<u64>,
-    /// When, at the sender of a flow that waited for others, it began, in picoseconds.
-    pub opened_ps: Option<u64>,
-    /// What the request that was written last asks for, in bytes.
-    pub(crate) asks: u64,
     /// The event that is to wake the connection: when, and its number.
     pub(crate) wake: Option<Time>,
     pub(crate) generation: u32,
@@ -82,17 +78,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub(crate) fn new(connection: Connection) -> Self {
-        Self {
-            connection,
-            sent: 0,
-            arrived: 0,
-            delay_sum_ps: 0,
-            done_ps: None,
-            opened_ps: None,
-            asks: 0,
-            wake: None,
-            generation: 0,
-        }
+        Self { connection, sent: 0, arrived: 0, delay_sum_ps: 0, done_ps: None, wake: None, generation: 0 }
     }
 
     #[inline(always)]

@@ -108,8 +108,6 @@ pub struct TcpResult {
     pub delay_sum_ps: u128,
     /// When all bytes had been delivered in order, in picoseconds: at the receiver.
     pub done_ps: Option<u64>,
-    /// When it began, at the sender of a flow that waited for others.
-    pub opened_ps: Option<u64>,
     /// The window of the peer is closed, and keeps back what this end has to send.
     pub is_window_closed: bool,
 }
@@ -123,7 +121,6 @@ impl TcpResult {
             arrived: endpoint.arrived,
             delay_sum_ps: endpoint.delay_sum_ps,
             done_ps: endpoint.done_ps,
-            opened_ps: endpoint.opened_ps,
             is_window_closed: endpoint.connection.is_held_by_peer(),
         }
     }
@@ -166,6 +163,8 @@ pub struct FlowResult {
     pub sender: Option<TcpResult>,
     /// The end that receives: of a TCP flow once a segment has come.
     pub receiver: Option<TcpResult>,
+    /// When it began, in picoseconds, if it waited for other flows.
+    pub opened_ps: Option<u64>,
 }
 
 impl FlowResult {
@@ -176,7 +175,7 @@ impl FlowResult {
 
     /// When it began, in picoseconds: at its own time, or when what it waited for had been delivered.
     pub(crate) fn start_ps(&self, flow: &Flow) -> u64 {
-        self.sender.and_then(|sender| sender.opened_ps).unwrap_or(flow.start_ps)
+        self.opened_ps.unwrap_or(flow.start_ps)
     }
 
     /// The ends of a TCP flow that there are.
@@ -240,6 +239,9 @@ impl NetResults {
             for (flow, is_sender, result) in &output.connections {
                 let flow = &mut flows[*flow as usize];
                 *(if *is_sender { &mut flow.sender } else { &mut flow.receiver }) = Some(*result);
+            }
+            for (flow, opened_ps) in &output.applications.starts {
+                flows[*flow as usize].opened_ps = Some(*opened_ps);
             }
             links.extend_from_slice(&output.links);
         }

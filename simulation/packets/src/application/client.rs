@@ -81,8 +81,8 @@ impl Counts {
 /// What a client does next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reaction {
-    /// Requests: the place of the connection, and the bytes of the response.
-    pub asks: Vec<(u32, u64)>,
+    /// The places of connections on which it sends a request.
+    pub asks: Vec<u32>,
     /// The places of connections that it closes.
     pub closes: Vec<u32>,
     /// When it is to be woken, in picoseconds.
@@ -96,6 +96,8 @@ struct Line {
     wanted: u64,
     /// When the request was sent to which the response is missing, in picoseconds.
     asked_ps: Option<u64>,
+    /// How long the response to the last request is to be, in bytes.
+    asks: u64,
 }
 
 /// What of a job is going on.
@@ -278,8 +280,13 @@ impl ClientState {
     fn ask(&mut self, place: u32, bytes: u64, now_ps: u64, reaction: &mut Reaction) {
         let line = &mut self.lines[place as usize];
         line.wanted = line.wanted.saturating_add(bytes);
-        line.asked_ps = Some(now_ps);
-        reaction.asks.push((place, bytes));
+        (line.asked_ps, line.asks) = (Some(now_ps), bytes);
+        reaction.asks.push(place);
+    }
+
+    /// What the last request on the connection at `place` asks for, in bytes.
+    pub(crate) fn asks(&self, place: u32) -> u64 {
+        self.lines[place as usize].asks
     }
 
     /// Whether it is one that this client can have: for states that come from a file.

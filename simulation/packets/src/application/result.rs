@@ -17,6 +17,8 @@ use super::video::Playback;
 pub(crate) struct ApplicationOutput {
     clients: Vec<(u32, ClientResult)>,
     rounds: Vec<PartOfRound>,
+    /// Flows that waited for others, and when they began (ps).
+    pub starts: Vec<(u32, u64)>,
 }
 
 /// What a host has seen of a round of a group.
@@ -49,6 +51,8 @@ impl ApplicationOutput {
             let video = client.playback.clone();
             self.clients.push((*number, ClientResult { responses, jobs, video }));
         }
+        let starts = table.carriers_from(host).iter().zip(&state.outgoing);
+        self.starts.extend(starts.filter_map(|(flow, outgoing)| Some((*flow, outgoing.opened_ps?))));
         for (group, rounds) in table.groups_at(host).iter().zip(&state.groups) {
             let of_round = table.group(*group).of_round;
             let part =

@@ -15,6 +15,8 @@ pub(crate) struct Outgoing {
     pub begun: u32,
     /// Transfers that may begin once those before them have, ascending.
     pub early: Vec<u32>,
+    /// When it began (ps), of a flow that is one transfer, which waited for others.
+    pub opened_ps: Option<u64>,
 }
 
 /// The same at the host that receives.

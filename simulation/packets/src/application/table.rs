@@ -145,6 +145,11 @@ impl Table {
         self.groups.of(host)
     }
 
+    /// The flows that a host sends transfers on.
+    pub fn carriers_from(&self, host: u32) -> &[u32] {
+        self.carriers_from.of(host)
+    }
+
     /// The clients at a host.
     pub fn clients_at(&self, host: u32) -> &[u32] {
         self.clients.of(host)

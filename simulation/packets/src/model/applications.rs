@@ -104,6 +104,17 @@ impl Packets {
         }
     }
 
+    /// What the data that an end of a flow sends asks for: a client has one request at a time on a
+    /// connection.
+    pub(super) fn asks(&self, state: &mut NodeState, flow: u32, is_receiver: bool) -> u64 {
+        match (self.table().role(flow), is_receiver) {
+            (Role::Line { client, place }, false) => {
+                applications(state).clients[self.table().client_slot(client)].asks(place)
+            }
+            _ => 0,
+        }
+    }
+
     /// A transfer may begin: it does, and those after it on its flow that may, unless one before it may not.
     fn begin_transfer(
         &self,
@@ -151,11 +162,11 @@ impl Packets {
             let round = &mut Arc::make_mut(&mut applications(state).groups[slot])[round as usize];
             round.begin_ps = round.begin_ps.min(now_ps);
         }
-        self.write(state, (flow, false), bytes, 0, is_last, now_ps, cx);
+        self.write(state, (flow, false), bytes, is_last, now_ps, cx);
         let is_flow =
             matches!(&self.flows.list[flow as usize].transport, Transport::Tcp(tcp) if tcp.bytes.is_some());
         if is_flow && !after.is_empty() {
-            self.note_start(state, flow, now_ps);
+            applications(state).outgoing[table.slot(flow, false)].opened_ps = Some(now_ps);
         }
     }
 
@@ -243,7 +254,7 @@ impl Packets {
         cx: &mut Context<'_, Self>,
     ) {
         let bytes = applications(state).servers[table.slot(flow, true)].wanted;
-        self.write(state, (flow, true), bytes, 0, false, now_ps, cx);
+        self.write(state, (flow, true), bytes, false, now_ps, cx);
     }
 
     /// Does what a client wants.
@@ -258,11 +269,11 @@ impl Packets {
     ) {
         let client = table.client(number);
         for place in reaction.closes {
-            self.write(state, (client.lines[place as usize], false), 0, 0, true, now_ps, cx);
+            self.write(state, (client.lines[place as usize], false), 0, true, now_ps, cx);
         }
-        for (place, bytes) in reaction.asks {
+        for place in reaction.asks {
             let line = client.lines[place as usize];
-            self.write(state, (line, false), client.request_bytes, bytes, false, now_ps, cx);
+            self.write(state, (line, false), client.request_bytes, false, now_ps, cx);
         }
         if let Some(wake_ps) = reaction.wake_ps {
             let (tick, slack) = tick_of(wake_ps);

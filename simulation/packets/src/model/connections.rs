@@ -69,14 +69,12 @@ impl Packets {
     }
 
     /// An application writes `bytes` at an end of a flow and, where `is_last`, closes it. A connection that
-    /// is not there yet is opened. `asks`: how long the response is to be, if it is a request.
-    #[expect(clippy::too_many_arguments, reason = "an end of a flow, what is written there, and when")]
+    /// is not there yet is opened.
     pub(super) fn write(
         &self,
         state: &mut NodeState,
         (flow, is_receiver): (u32, bool),
         bytes: u64,
-        asks: u64,
         is_last: bool,
         now_ps: u64,
         cx: &mut Context<'_, Self>,
@@ -91,7 +89,6 @@ impl Packets {
         };
         let place = endpoint(state, ends, is_receiver);
         let endpoint = Arc::make_mut(place.get_or_insert_with(|| Arc::new(Endpoint::new(open(step)))));
-        endpoint.asks = asks;
         if bytes > 0 {
             endpoint.connection.write(step, bytes);
         }
@@ -105,13 +102,6 @@ impl Packets {
     pub(super) fn delivered(&self, state: &mut NodeState, flow: u32, is_receiver: bool) -> u64 {
         let place = endpoint(state, self.flows.ends[flow as usize], is_receiver);
         place.as_ref().map_or(0, |endpoint| endpoint.connection.counters().delivered)
-    }
-
-    /// A flow that waited for others has begun.
-    pub(super) fn note_start(&self, state: &mut NodeState, flow: u32, now_ps: u64) {
-        if let Some(endpoint) = endpoint(state, self.flows.ends[flow as usize], false) {
-            Arc::make_mut(endpoint).opened_ps = Some(now_ps);
-        }
     }
 
     /// A deadline of a connection has come, unless it has moved.
@@ -154,9 +144,10 @@ impl Packets {
         out: Vec<Segment>,
         cx: &mut Context<'_, Self>,
     ) {
+        let asks = if self.applications.is_some() { self.asks(state, flow, is_receiver) } else { 0 };
         let shared = endpoint(state, ends, is_receiver).as_mut().expect("it was just at work");
         let endpoint = Arc::make_mut(shared);
-        let (first, asks) = (endpoint.sent, endpoint.asks);
+        let first = endpoint.sent;
         endpoint.sent += out.len() as u64;
         if let Some(deadline) = endpoint.connection.deadline()
             && endpoint.wake.is_none_or(|wake| wake > deadline)

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use paceline_kernel::Time;
-use paceline_results::Summary;
 use paceline_results::statistics::Distribution;
+use paceline_results::{Column, Summary};
 
 use super::rows::{quoted, seconds};
 use crate::Packets;
@@ -14,7 +14,25 @@ use crate::application::{Client, ClientResult, Habit, Kind, Table};
 use crate::clock::{PS_PER_SECOND, exact};
 use crate::results::NetResults;
 
-const HEADER: &str = "application,kind,host,responses,mean_response_s,p50_response_s,p99_response_s,jobs,mean_job_s,p50_job_s,p99_job_s,segments,mean_bitrate_bps,switches,stalls,stalled_s\n";
+/// The columns of `applications.csv`.
+const APPLICATIONS: [Column; 16] = [
+    Column::texts("application"),
+    Column::texts("kind"),
+    Column::texts("host"),
+    Column::integers("responses"),
+    Column::reals("mean_response_s"),
+    Column::reals("p50_response_s"),
+    Column::reals("p99_response_s"),
+    Column::integers("jobs"),
+    Column::reals("mean_job_s"),
+    Column::reals("p50_job_s"),
+    Column::reals("p99_job_s"),
+    Column::integers("segments"),
+    Column::reals("mean_bitrate_bps"),
+    Column::integers("switches"),
+    Column::integers("stalls"),
+    Column::reals("stalled_s"),
+];
 
 /// Times, and what is said of them.
 #[derive(Default)]
@@ -116,7 +134,7 @@ impl Packets {
         }
         let end_ps = exact(end, 0);
         tell(table, all, end_ps, summary);
-        let mut text = HEADER.to_owned();
+        let mut text = String::new();
         for (client, result) in table.all.clients.iter().zip(&all.clients) {
             let host = &names[self.flows.ends[client.lines[0] as usize].from as usize];
             let (responses, jobs) = (Times::of(result.responses.iter()), Times::of(result.jobs.iter()));
@@ -131,7 +149,7 @@ impl Packets {
             let jobs = rounds(all, number).fields();
             let _ = writeln!(text, "{},{},,,,,,{jobs},,,,,", quoted(&group.name), group.kind);
         }
-        summary.file("applications.csv", move |to| to.write_all(text.as_bytes()));
+        summary.table("applications.csv", &APPLICATIONS, move |to| to.write_all(text.as_bytes()));
     }
 }
 

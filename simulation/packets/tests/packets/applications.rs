@@ -231,7 +231,7 @@ fn flows_begin_when_others_have_been_delivered() {
     let (results, _) = sequential(&model, Time::secs(10));
     assert_eq!(results.flows_done, 4);
     let end = |flow: usize| results.flows[flow].receiver.unwrap().done_ps.unwrap();
-    let start = |flow: usize| results.flows[flow].sender.unwrap().opened_ps;
+    let start = |flow: usize| results.flows[flow].opened_ps;
     assert_eq!(start(2), Some(end(0).max(end(1)) + 5 * MS));
     assert_eq!((start(3), start(0)), (Some(end(2)), None));
     let sum = end(0) + end(1) + (end(2) - start(2).unwrap()) + (end(3) - start(3).unwrap());
