@@ -91,6 +91,14 @@ pub const SCENARIOS: [Scenario; 19] = [
     )
     .without_undo(),
     scenario("Packets, TCP", "packets-dumbbell", &[], &[], ["3s", "60s"]).without_undo(),
+    scenario(
+        "Packets, collective",
+        "packets-collective",
+        &["model.applications.bytes=160kB"],
+        &[],
+        ["1ms", "50ms"],
+    )
+    .without_undo(),
     scenario("Packets, UDP", "packets-fat-tree", &["model.k=4"], &[], ["1ms", "20ms"]).without_undo(),
     scenario("Packets, PFC", "packets-incast", &[], &[], ["2ms", "30ms"]).without_undo(),
     scenario(

@@ -4,6 +4,7 @@
 //! Invariant: every number is checked where it stands, and what the library refuses is told with the key that
 //! it comes from.
 
+mod applications;
 mod arrivals;
 mod changes;
 mod factor;
@@ -22,6 +23,7 @@ mod tcp;
 #[cfg(test)]
 mod test;
 mod topologies;
+mod waits;
 
 use paceline_packets::{Ecmp, Packets};
 use paceline_scenario::{ScenarioError, Section};
@@ -33,8 +35,8 @@ use refusal::refuse;
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
 
 /// Reads the keys `topology` with those of its kind, `convergence`, `ecmp` ("flow", "packet"), and the tables
-/// `switch`, `sample` and `flows`. `seed` is that of the run: random networks are drawn from it, and the ways
-/// of packets. The key `kind` is left to the caller.
+/// `switch`, `sample`, `flows` and `applications`. `seed` is that of the run: random networks are drawn from
+/// it, and the ways of packets. The key `kind` is left to the caller.
 ///
 /// # Errors
 ///
@@ -44,7 +46,15 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
     let network = changes::read_convergence(section, network)?;
     let ecmp = section.choice("ecmp", &WAYS, Some(Ecmp::Flow))?;
     let switches = switches::read(section)?;
-    let Entries { flows, entries } = flows::read(section, &network, seed)?;
+    let mut all = flows::read(section, &network, seed)?;
+    let transfers = waits::transfers(&all.waits, &all.entries, &all.flows, &network)?;
+    let applications = applications::read(section, &network, transfers, &mut all)?;
+    let Entries { flows, entries, .. } = all;
+    if flows.is_empty() {
+        let allowed = "lines `[[model.flows]]`, each followed by `from`, `to`, `transport` and its keys, or \
+                       `[[model.applications]]`";
+        return Err(section.refuse("flows", "a network in which nobody sends", allowed));
+    }
     let model = Packets::new(network, flows).map_err(|error| match refusal::flow_of(&error) {
         // The last table that begins at or before the flow: one without flows begins where the next does.
         Some((flow, key)) => {
@@ -57,5 +67,6 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
         None => model,
         Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
     };
+    let model = applications.complete(model, section)?;
     sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))
 }

@@ -128,7 +128,8 @@ impl TcpResult {
     fn of_rdma(traffic: &Traffic, is_done: bool, counters: Counters, done_ps: Option<u64>) -> Self {
         let &Traffic { sent, arrived, delay_sum_ps } = traffic;
         let state = if is_done { State::Closed } else { State::Established };
-        Self { state, counters, sent: u64::from(sent), arrived, delay_sum_ps, done_ps, opened_ps: None }
+        let sent = u64::from(sent);
+        Self { state, counters, sent, arrived, delay_sum_ps, done_ps, is_window_closed: false }
     }
 
     fn of_sender(rdma: &Rdma, sender: &RdmaSender) -> Self {

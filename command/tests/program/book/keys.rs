@@ -11,11 +11,14 @@
 //! Name, type and default come from the code. Units and meanings are written by hand: they are kept with
 //! their keys.
 
+mod packets;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::super::{paceline, stderr, stdout};
 use super::project;
+use packets::packets;
 
 /// How a row ends whose meaning nobody has written.
 pub const NO_MEANING: &str = "| ? |";
@@ -204,66 +207,6 @@ fn scenario(name: &str) -> Option<String> {
         "csma-of-trace" => traced("wireless-csma"),
         _ => packets(name.strip_prefix("packets-of-")?)?,
     })
-}
-
-/// A packet network of this topology, or with such a queue, loss or source.
-fn packets(of: &str) -> Option<String> {
-    let link = |name: &str, more: &str| format!("{name} = {{ rate = \"1Gbps\", latency = \"1us\"{more} }}\n");
-    let plain = |names: &[&str]| names.iter().map(|name| link(name, "")).collect::<String>();
-    let star = |more: &str| ("star", format!("hosts = 2\n{}", link("link", more)));
-    let udp = "transport = \"udp\"\nrate = \"1Mbps\"\nwire_bytes = 100\n";
-    let queue = |keys: &str| star(&format!(", queue = {{ kind = {keys} }}"));
-    let (topology, keys) = match of {
-        "line" => ("line", "hosts = 2\n".to_owned() + &plain(&["access", "trunk"])),
-        "leaf-spine" => {
-            ("leaf-spine", "leaves = 2\nspines = 2\nhosts = 2\n".to_owned() + &plain(&["access", "fabric"]))
-        }
-        "torus" => ("torus", "sides = [2, 2]\n".to_owned() + &plain(&["access", "trunk"])),
-        "dragonfly" => {
-            let numbers = "groups = 2\nrouters = 2\nhosts = 2\nglobal = 1\n";
-            ("dragonfly", numbers.to_owned() + &plain(&["access", "local", "between"]))
-        }
-        "random" => ("random", "hosts = 3\nlinks = 3\n".to_owned() + &plain(&["access", "trunk"])),
-        "red" => queue("\"red\", low = 5, high = 15"),
-        "threshold" => queue("\"threshold\", mark_packets = 20"),
-        "codel" => queue("\"codel\""),
-        "fq-codel" => queue("\"fq-codel\""),
-        "priority" => queue("\"priority\", classes = [{ kind = \"drop-tail\", packets = 9 }]"),
-        "drr" => queue("\"drr\", classes = [{ kind = \"drop-tail\", packets = 9 }]"),
-        "switch" => {
-            let switch = "switch = { buffer = \"1MB\", pfc = { classes = [3], xoff = \"9kB\" } }\n";
-            ("star", format!("{switch}hosts = 2\n{}", link("link", "")))
-        }
-        "bursts" => star(", burst_loss = { to_bad = 0.01, to_good = 0.5 }"),
-        "jitter" => star(", jitter = { kind = \"uniform\", most = \"1ms\" }"),
-        "exponential-jitter" => star(", jitter = { kind = \"exponential\", mean = \"1ms\" }"),
-        "outages" => star(", outages = [{ down = \"1s\", up = \"2s\" }]"),
-        "file" => {
-            let changes = "[[model.changes]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\n";
-            let path = "path = \"net.edges\"\nnumbers = \"weight\"\n".to_owned();
-            ("file", path + &plain(&["link", "access"]) + changes)
-        }
-        "samples" => {
-            let links = "links = [{ from = \"host-0\", to = \"switch\" }]";
-            let keys = format!("hosts = 2\nsample = {{ every = \"1ms\", {links} }}\n");
-            ("star", keys + &link("link", ""))
-        }
-        "star" | "on-off" | "list" | "load" | "rdma" => star(""),
-        _ => return None,
-    };
-    let ends = "from = \"host-*\"\nto = \"opposite\"\n";
-    let sources = match of {
-        "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
-        "rdma" => format!("{ends}transport = \"rdma\"\n"),
-        "list" => "transport = \"tcp\"\nlist = \"flows.csv\"\n".to_owned(),
-        "load" => {
-            let load = "transport = \"tcp\"\nload = 0.5\nsizes = \"sizes.txt\"\nuntil = \"1ms\"\n";
-            format!("{ends}{load}")
-        }
-        _ => format!("{ends}{udp}"),
-    };
-    let flow = format!("[[model.flows]]\n{sources}");
-    Some(format!("[model]\nkind = \"packets\"\ntopology = \"{topology}\"\n{keys}{flow}"))
 }
 
 /// The keys of a scenario by section, with these changes to it.

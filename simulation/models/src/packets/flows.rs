@@ -8,6 +8,7 @@ use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
 use super::arrivals::{self, Arrival};
 use super::hosts::ends;
 use super::refusal::refuse;
+use super::waits::Waits;
 use super::{rdma, tcp};
 
 /// The longest packet, in bytes on the wire.
@@ -17,6 +18,8 @@ const MOST_BYTES: u32 = 1_000_000;
 pub struct Entries {
     pub flows: Vec<Flow>,
     pub entries: Vec<(usize, Section)>,
+    /// By table of flows.
+    pub waits: Vec<Waits>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -63,33 +66,35 @@ impl Sender {
     }
 }
 
-/// Reads the tables `flows`, of which there is at least one, and the key `class` (0) of each. Flows that come
-/// by chance are drawn from `seed`.
+/// Reads the tables `flows`, and the key `class` (0) of each. Flows that come by chance are drawn from
+/// `seed`.
 pub fn read(section: &mut Section, network: &Network, seed: u64) -> Result<Entries, ScenarioError> {
-    let mut all = Entries { flows: Vec::new(), entries: Vec::new() };
+    let mut all = Entries { flows: Vec::new(), entries: Vec::new(), waits: Vec::new() };
     for (number, mut entry) in (0u64..).zip(section.tables("flows")?) {
         let first = all.flows.len();
-        read_entry(&mut entry, network, (seed, number), &mut all.flows)?;
-        let class = entry.or_where("class", 0u32, |class| class < 8, "a whole number from 0 to 7")?;
-        all.flows[first..].iter_mut().for_each(|flow| flow.class = class as u8);
+        let waits = read_entry(&mut entry, network, (seed, number), &mut all.flows)?;
+        all.waits.push(waits.of(first..all.flows.len()));
+        let class = read_class(&mut entry)?;
+        all.flows[first..].iter_mut().for_each(|flow| flow.class = class);
         all.entries.push((first, entry.clone()));
         entry.finish()?;
-    }
-    if all.flows.is_empty() {
-        let allowed = "lines `[[model.flows]]`, each followed by `from`, `to`, `transport` and its keys";
-        return Err(section.refuse("flows", "a network in which nobody sends", allowed));
     }
     Ok(all)
 }
 
+/// Reads the key `class` (0).
+pub fn read_class(entry: &mut Section) -> Result<u8, ScenarioError> {
+    Ok(entry.or_where("class", 0u32, |class| class < 8, "a whole number from 0 to 7")? as u8)
+}
+
 /// Reads the keys `transport`, `start` ("0s"), those of the transport, and who sends: `from` and `to` with
-/// `apart` ("0s"); of TCP and RDMA also with a `load`, or a `list` instead.
+/// `apart` ("0s"); of TCP and RDMA also with a `load`, or a `list` instead; and what flows of TCP wait for.
 fn read_entry(
     entry: &mut Section,
     network: &Network,
     draws: (u64, u64),
     flows: &mut Vec<Flow>,
-) -> Result<(), ScenarioError> {
+) -> Result<Waits, ScenarioError> {
     let kind = entry.choice("transport", &TRANSPORTS, None)?;
     let start: Picoseconds = entry.or("start", Picoseconds::default())?;
     let sender = match kind {
@@ -97,6 +102,8 @@ fn read_entry(
         Kind::Udp => Sender::Udp(read_udp(entry)?),
         Kind::Rdma => Sender::Rdma(Arc::new(rdma::read(entry)?)),
     };
+    let is_tcp = matches!(sender, Sender::Tcp(_));
+    let waits = if is_tcp { Waits::read(entry)? } else { Waits::default() };
     if let Some(bytes) = sender.bytes() {
         let arrivals = match arrivals::by_list(entry, network, start.ps)? {
             None => arrivals::by_load(entry, network, bytes, start.ps, draws)?,
@@ -108,7 +115,7 @@ fn read_entry(
             flows.push(sender.sized(bytes).flow(network, from, to, start_ps));
         }
         if arrivals.is_some() {
-            return Ok(());
+            return Ok(waits);
         }
     }
     let (from, to): (String, String) = (entry.required("from")?, entry.required("to")?);
@@ -118,11 +125,11 @@ fn read_entry(
         let start_ps = start.ps.saturating_add(apart.ps.saturating_mul(nth));
         flows.push(sender.flow(network, from, to, start_ps));
     }
-    Ok(())
+    Ok(waits)
 }
 
 /// Refuses ends between which nothing can be sent.
-fn check_ends(
+pub fn check_ends(
     entry: &Section,
     network: &Network,
     flow: usize,

@@ -21,12 +21,21 @@ const MOST_WINDOW: u64 = 1 << 30;
 /// The most headers below TCP, in bytes.
 const MOST_BELOW: u32 = 1000;
 
-/// Reads the keys `bytes`, `congestion` ("newreno"), `below_bytes` (22), and those of the [`Settings`].
+/// Reads the keys `bytes` and those of [`read_settings`].
 pub fn read(entry: &mut Section) -> Result<Tcp, ScenarioError> {
     let bytes: Option<Size> = entry.optional("bytes")?;
+    let tcp = read_settings(entry, Settings::default())?;
+    Ok(match bytes {
+        Some(size) => tcp.bytes(size.bytes as u64),
+        None => tcp,
+    })
+}
+
+/// Reads the keys `congestion` ("newreno"), `below_bytes` (22), and those of the [`Settings`], which are as
+/// `usual` without a key.
+pub fn read_settings(entry: &mut Section, usual: Settings) -> Result<Tcp, ScenarioError> {
     let algorithm = entry.choice("congestion", &ALGORITHMS, Some(Algorithm::NewReno))?;
     let below_bytes = number(entry, "below_bytes", 22, 0..=MOST_BELOW)?;
-    let usual = Settings::default();
     let settings = Settings {
         algorithm,
         ecn: read_ecn(entry, algorithm)?,
@@ -49,11 +58,7 @@ pub fn read(entry: &mut Section) -> Result<Tcp, ScenarioError> {
         restart_after_idle: entry.or("restart_after_idle", usual.restart_after_idle)?,
         ..read_timers(entry, usual)?
     };
-    let tcp = Tcp { below_bytes, ..Tcp::new(settings) };
-    Ok(match bytes {
-        Some(size) => tcp.bytes(size.bytes as u64),
-        None => tcp,
-    })
+    Ok(Tcp { below_bytes, ..Tcp::new(settings) })
 }
 
 fn number(

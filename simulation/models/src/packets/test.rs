@@ -1,5 +1,6 @@
 //! What is built from the `[model]` section, and what is refused with which words.
 
+mod applications;
 mod failures;
 mod files;
 mod rdma;

@@ -20,8 +20,7 @@ impl Packets {
         // What waits has not yet got its way in at the next node.
         let is_packet = |packet: &Carried| {
             let event = packet.event();
-            let is_known = matches!(event, NetEvent::Udp(_) | NetEvent::Tcp(_)) && self.has_flow_of(event);
-            is_known && self.is_sound_event(lp, event)
+            self.has_flow_of(event) && self.is_sound_event(lp, event)
         };
         state.without_route <= MOST_COUNT
             && (0..).zip(&state.ports).all(|(number, port)| port.is_consistent(wire(number)))
@@ -55,10 +54,13 @@ impl Packets {
 
     /// Whether the flow that a packet is of is one of its kind.
     fn has_flow_of(&self, event: &NetEvent) -> bool {
-        let is_udp = |flow: u32| self.flows.sources.get(flow as usize).map(Option::is_some);
+        let is_of = |flow: u32, kind: &str| {
+            self.flows.list.get(flow as usize).is_some_and(|flow| flow.transport.name() == kind)
+        };
         match event {
-            NetEvent::Udp(packet) => is_udp(packet.flow) == Some(true),
-            NetEvent::Tcp(packet) => is_udp(packet.flow) == Some(false),
+            NetEvent::Udp(packet) => is_of(packet.flow, "udp"),
+            NetEvent::Tcp(packet) => is_of(packet.flow, "tcp"),
+            NetEvent::Rdma(packet) => is_of(packet.flow, "rdma"),
             _ => false,
         }
     }
@@ -72,6 +74,7 @@ impl Packets {
                 is_slack(packet.slack) && source.is_some_and(|source| source.bytes == packet.bytes)
             }
             NetEvent::Tcp(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
+            NetEvent::Rdma(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
             NetEvent::Entering(ref entering) => self.is_sound_event(lp, &entering.packet),
             NetEvent::Send { slack, .. } | NetEvent::Pause { slack, .. } | NetEvent::Act { slack, .. } => {
                 is_slack(slack)

@@ -134,6 +134,7 @@ fn is_open(flow: &Flow, row: &FlowRow) -> bool {
     match &flow.transport {
         Transport::Udp(udp) => udp.packets.is_some_and(|all| row.result.sending.packets < u64::from(all)),
         Transport::Tcp(tcp) => tcp.bytes.is_some() && row.completion_ps().is_none() && !row.is_given_up(),
+        Transport::Rdma(rdma) => rdma.bytes.is_some() && row.completion_ps().is_none(),
     }
 }
 
