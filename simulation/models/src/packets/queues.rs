@@ -163,7 +163,7 @@ fn read_red(queue: &mut Section, rate: u64) -> Result<RedSettings, ScenarioError
     })
 }
 
-/// Reads `target` ("5ms"), `interval` ("100ms"), `mtu` (1514) and `ecn`.
+/// Reads `target` ("5ms"), `interval` ("100ms"), `mtu` (1514), `ecn` and `ce_threshold`.
 fn read_codel(queue: &mut Section, marks: bool) -> Result<CodelSettings, ScenarioError> {
     let (target, interval) = (queue.or("target", Time::millis(5))?, queue.or("interval", Time::millis(100))?);
     if interval == Time::ZERO || target > interval {
@@ -175,5 +175,6 @@ fn read_codel(queue: &mut Section, marks: bool) -> Result<CodelSettings, Scenari
         interval,
         mtu: at_least_one(queue, "mtu", 1514)?,
         marks: queue.or("ecn", marks)?,
+        ce_threshold: queue.optional("ce_threshold")?,
     })
 }

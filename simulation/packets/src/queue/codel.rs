@@ -4,6 +4,10 @@
 //!
 //! With ECN a packet is marked instead, and sent: after a mark none is looked at again before the next time
 //! of the control law, as in Linux. Square roots are of integers, and exact.
+//!
+//! With a threshold in time besides (`ce_threshold` of Linux), what leaves after a longer wait is marked,
+//! whatever the control loop says: the marking that DCTCP asks for (RFC 8257, section 3.1), by wait and not
+//! by length.
 
 use std::collections::VecDeque;
 
@@ -23,6 +27,9 @@ pub struct CodelSettings {
     pub mtu: u32,
     /// ECN-capable packets are marked instead of dropped.
     pub marks: bool,
+    /// Every ECN-capable packet that has waited longer is marked as it leaves, for DCTCP: a threshold in time
+    /// (s), as `ce_threshold` of Linux's `codel` and `fq_codel`. `None` for none.
+    pub ce_threshold: Option<Time>,
 }
 
 impl CodelSettings {
@@ -112,10 +119,16 @@ impl<P: Packet> Controlled<P> {
 
     /// The next packet, and whether the loop may drop it (`dodequeue` of the RFC).
     fn look_at_next(&mut self, settings: &CodelSettings, now: Time) -> Option<(P, bool)> {
-        let Some((arrival, packet)) = self.pop() else {
+        let Some((arrival, mut packet)) = self.pop() else {
             self.control.first_above = None;
             return None;
         };
+        if settings.ce_threshold.is_some_and(|threshold| now - arrival > threshold)
+            && packet.ecn().is_capable()
+        {
+            // Where the loop drops it, the mark is lost with it.
+            packet.set_ecn(Ecn::Congested);
+        }
         if now - arrival < settings.target || self.bytes <= u64::from(settings.mtu) {
             self.control.first_above = None;
             return Some((packet, false));

@@ -58,8 +58,13 @@ fn bursts_through_a_bottleneck_that_drops_agree() {
 fn connections_agree() {
     let access = LinkSpec::new(1_000_000_000, 10_000_000);
     let (limit, mark) = (Limit::Packets(40), Limit::Packets(5));
-    let codel =
-        CodelSettings { target: Time::micros(500), interval: Time::millis(5), mtu: 1_500, marks: true };
+    let codel = CodelSettings {
+        target: Time::micros(500),
+        interval: Time::millis(5),
+        mtu: 1_500,
+        marks: true,
+        ce_threshold: None,
+    };
     for queue in [
         QueueSettings::Codel(codel, limit),
         QueueSettings::Threshold(Threshold { limit, mark, drops_incapable: false }),

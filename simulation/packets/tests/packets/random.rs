@@ -13,7 +13,13 @@ use crate::networks::sequential;
 
 /// CoDel for short round trips, so that it drops in the milliseconds of these runs.
 fn codel() -> CodelSettings {
-    CodelSettings { target: Time::micros(50), interval: Time::micros(500), mtu: 1_500, marks: true }
+    CodelSettings {
+        target: Time::micros(50),
+        interval: Time::micros(500),
+        mtu: 1_500,
+        marks: true,
+        ce_threshold: None,
+    }
 }
 
 /// A connected graph of switches, each with up to two hosts, all links different.

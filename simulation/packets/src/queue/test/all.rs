@@ -5,8 +5,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-const CODEL: CodelSettings =
-    CodelSettings { target: Time::micros(50), interval: Time::millis(1), mtu: 1500, marks: true };
+const CODEL: CodelSettings = CodelSettings {
+    target: Time::micros(50),
+    interval: Time::millis(1),
+    mtu: 1500,
+    marks: true,
+    ce_threshold: None,
+};
 
 fn red() -> RedSettings {
     RedSettings {

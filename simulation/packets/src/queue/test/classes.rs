@@ -195,8 +195,13 @@ fn a_turn_that_a_pause_ends_is_over() {
 /// CoDel in a class may drop the packet that was looked at and give a longer one; the class pays for it.
 #[test]
 fn a_class_pays_for_what_active_queue_management_gives() {
-    let codel =
-        CodelSettings { target: Time::millis(5), interval: Time::millis(100), mtu: 1500, marks: false };
+    let codel = CodelSettings {
+        target: Time::millis(5),
+        interval: Time::millis(100),
+        mtu: 1500,
+        marks: false,
+        ce_threshold: None,
+    };
     let class = (1500, QueueSettings::Codel(codel, Limit::Packets(100_000)));
     let mut queue = Queue::new(&QueueSettings::Drr(vec![class.clone(), class]), 1, 1).unwrap();
     let (mut losses, mut sent) = (Vec::new(), [0i64; 2]);
@@ -221,8 +226,13 @@ fn a_class_pays_for_what_active_queue_management_gives() {
 /// A queue that empties itself at an arrival, as FQ-CoDel may, keeps one place in the line.
 #[test]
 fn a_class_stands_in_line_once() {
-    let codel =
-        CodelSettings { target: Time::millis(5), interval: Time::millis(100), mtu: 1500, marks: false };
+    let codel = CodelSettings {
+        target: Time::millis(5),
+        interval: Time::millis(100),
+        mtu: 1500,
+        marks: false,
+        ce_threshold: None,
+    };
     let fq_codel = FqCodelSettings { codel, limit: 9, memory: 5000, queues: 4, quantum: 1500 };
     let classes = vec![(1000, QueueSettings::FqCodel(fq_codel)), (1000, ROOM)];
     let (mut queue, mut losses) = (Queue::new(&QueueSettings::Drr(classes), 1, 1).unwrap(), Vec::new());

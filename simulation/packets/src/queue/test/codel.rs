@@ -2,8 +2,13 @@
 
 use super::*;
 
-const SETTINGS: CodelSettings =
-    CodelSettings { target: Time::millis(5), interval: Time::millis(100), mtu: 1500, marks: false };
+const SETTINGS: CodelSettings = CodelSettings {
+    target: Time::millis(5),
+    interval: Time::millis(100),
+    mtu: 1500,
+    marks: false,
+    ce_threshold: None,
+};
 
 fn codel(settings: CodelSettings) -> Codel<Sample> {
     Codel::new(settings, Limit::Packets(100_000)).unwrap()
@@ -55,6 +60,20 @@ fn drops_come_at_the_times_of_the_control_law() {
             let early = expected.as_ticks() - found.as_ticks();
             assert!(early == 0 || early == step.as_ticks(), "{number}: {found} for {expected}");
         }
+    }
+}
+
+/// What waits longer than the threshold is marked as it leaves, whatever the control loop says; what is not
+/// ECN-capable is sent as it is.
+#[test]
+fn waits_beyond_a_threshold_are_marked() {
+    let settings = CodelSettings { ce_threshold: Some(Time::millis(1)), ..SETTINGS };
+    for (ecn, marked) in [(Ecn::Capable0, Ecn::Congested), (Ecn::NotCapable, Ecn::NotCapable)] {
+        let mut queue = filled(settings, 4, ecn);
+        let mut losses = Vec::new();
+        let mut sent = |micros| queue.dequeue(Time::micros(micros), Classes::NONE, &mut losses).unwrap().ecn;
+        assert_eq!([500, 1_000, 1_001, 4_000].map(&mut sent), [ecn, ecn, marked, marked]);
+        assert!(losses.is_empty());
     }
 }
 

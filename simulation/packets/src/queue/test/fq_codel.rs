@@ -3,7 +3,13 @@
 use super::*;
 
 const SETTINGS: FqCodelSettings = FqCodelSettings {
-    codel: CodelSettings { target: Time::millis(5), interval: Time::millis(100), mtu: 1514, marks: false },
+    codel: CodelSettings {
+        target: Time::millis(5),
+        interval: Time::millis(100),
+        mtu: 1514,
+        marks: false,
+        ce_threshold: None,
+    },
     limit: 1000,
     memory: 1_000_000,
     queues: 1024,
