@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
 
 pub use counters::Counters;
 pub use segment::{Block, Flags, Options, SackBlocks, Segment, offset_near, wire_number, wire_window};
-pub use settings::{Algorithm, Ecn, Settings, SettingsError};
+pub use settings::{Algorithm, ClassicHyStart, Ecn, Settings, SettingsError};
 
 use self::receiver::Receiver;
 use self::sender::Sender;

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use paceline_kernel::Time;
 use paceline_packets::Tcp;
-use paceline_packets::tcp::{Algorithm, Ecn, Settings};
+use paceline_packets::tcp::{Algorithm, ClassicHyStart, Ecn, Settings};
 use paceline_scenario::{ScenarioError, Section, Size};
 
 const ALGORITHMS: [(&str, Algorithm); 4] = [
@@ -13,6 +13,9 @@ const ALGORITHMS: [(&str, Algorithm); 4] = [
     ("dctcp", Algorithm::Dctcp),
     ("bbr", Algorithm::Bbr),
 ];
+
+const CLASSIC_HYSTARTS: [(&str, Option<ClassicHyStart>); 3] =
+    [("off", None), ("linux", Some(ClassicHyStart::LINUX)), ("ns-3", Some(ClassicHyStart::NS3))];
 
 const ECNS: [(&str, Ecn); 3] = [("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
 
@@ -53,6 +56,7 @@ pub fn read_settings(entry: &mut Section, usual: Settings) -> Result<Tcp, Scenar
         rack: entry.or("rack", usual.rack)?,
         prr: entry.or("prr", usual.prr)?,
         hystart: entry.or("hystart", usual.hystart)?,
+        classic_hystart: entry.choice("classic_hystart", &CLASSIC_HYSTARTS, Some(None))?,
         pacing: entry.or("pacing", usual.pacing)?,
         nagle: entry.or("nagle", usual.nagle)?,
         restart_after_idle: entry.or("restart_after_idle", usual.restart_after_idle)?,

@@ -34,6 +34,25 @@ pub enum Ecn {
     Dctcp,
 }
 
+/// HyStart as it was before HyStart++ (Ha and Rhee, 2011): when the first slow start ends. CUBIC of Linux and
+/// that of ns-3 have it with other thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClassicHyStart {
+    /// A train of ACKs is too long if it lasts longer than the least round trip divided by this.
+    pub train_divisor: u8,
+    /// The round trip has grown too much if it did by more than the least one divided by this, at least 4 ms.
+    pub delay_divisor: u8,
+    /// The largest growth that is waited for.
+    pub most_growth: Time,
+}
+
+impl ClassicHyStart {
+    /// Half of the round trip, and an eighth, at most 16 ms: as published, and in Linux.
+    pub const LINUX: Self = Self { train_divisor: 2, delay_divisor: 8, most_growth: Time::millis(16) };
+    /// A whole round trip for both (tcp-cubic.cc of ns-3 3.37).
+    pub const NS3: Self = Self { train_divisor: 1, delay_divisor: 1, most_growth: Time::secs(1) };
+}
+
 /// Settings of one end of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -82,6 +101,8 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// HyStart++ in slow start (RFC 9406), for NewReno and CUBIC.
     pub hystart: bool,
+    /// The predecessor of HyStart++, which then takes its place.
+    pub classic_hystart: Option<ClassicHyStart>,
     /// Segments are spread over the round trip (pacing), and do not leave in bursts.
     pub pacing: bool,
     /// A segment that is not full waits for the ACK of all data before it (Nagle; RFC 9293, section 3.7.4).
@@ -123,6 +144,7 @@ impl Default for Settings {
             ecn: Ecn::Off,
             algorithm: Algorithm::NewReno,
             hystart: false,
+            classic_hystart: None,
             pacing: false,
             nagle: true,
             restart_after_idle: true,

@@ -5,7 +5,7 @@
 use paceline_kernel::{Bits, Time};
 use serde::{Deserialize, Serialize};
 
-use super::hystart::{HyStart, grow_in_slow_start};
+use super::hystart::{Exit, grow_in_slow_start};
 use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
@@ -31,7 +31,7 @@ pub(in crate::tcp) struct Cubic {
     estimate: Bits,
     /// Growth in bytes that is less than one.
     credit: Bits,
-    hystart: Option<HyStart>,
+    exit: Option<Exit>,
 }
 
 impl Cubic {
@@ -43,7 +43,7 @@ impl Cubic {
             rise: Bits(0.0),
             estimate: Bits(0.0),
             credit: Bits(0.0),
-            hystart: settings.hystart.then(HyStart::new),
+            exit: Exit::new(settings),
         }
     }
 
@@ -98,7 +98,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if window.is_slow_start() {
-            grow_in_slow_start(window, signals, acked, self.hystart.as_mut());
+            grow_in_slow_start(window, signals, acked, self.exit.as_mut());
         } else {
             window.cwnd += self.avoidance_growth(window, signals, acked);
         }

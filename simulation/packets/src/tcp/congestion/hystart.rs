@@ -1,9 +1,14 @@
-//! HyStart++ (RFC 9406): the first slow start ends when the round trip grows, not only by a loss.
+//! HyStart++ (RFC 9406): the first slow start ends when the round trip grows, not only by a loss. Its
+//! predecessor is beside it.
+
+mod classic;
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use self::classic::Classic;
 use super::{Acked, Signals, Window, slow_start_growth};
+use crate::tcp::Settings;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: by how much the round trip has to grow.
 const THRESHOLDS: (Time, Time) = (Time::millis(4), Time::millis(16));
@@ -24,11 +29,26 @@ pub(super) fn grow_in_slow_start(
     window: &mut Window,
     signals: &Signals,
     acked: &Acked,
-    hystart: Option<&mut HyStart>,
+    exit: Option<&mut Exit>,
 ) {
-    match hystart.filter(|_| window.ssthresh == u64::MAX) {
-        Some(hystart) => hystart.on_ack(window, signals, acked),
+    match exit.filter(|_| window.ssthresh == u64::MAX) {
+        Some(Exit::PlusPlus(hystart)) => hystart.on_ack(window, signals, acked),
+        Some(Exit::Classic(hystart)) => hystart.on_ack(window, signals, acked),
         None => window.cwnd += slow_start_growth(signals, acked),
+    }
+}
+
+/// What ends the first slow start before a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) enum Exit {
+    PlusPlus(HyStart),
+    Classic(Classic),
+}
+
+impl Exit {
+    pub(super) fn new(settings: &Settings) -> Option<Self> {
+        let classic = settings.classic_hystart.map(|classic| Self::Classic(Classic::new(classic)));
+        classic.or_else(|| settings.hystart.then(|| Self::PlusPlus(HyStart::new())))
     }
 }
 

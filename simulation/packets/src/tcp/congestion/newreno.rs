@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::hystart::{HyStart, grow_in_slow_start};
+use super::hystart::{Exit, grow_in_slow_start};
 use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
@@ -11,18 +11,18 @@ use crate::tcp::Settings;
 pub(in crate::tcp) struct NewReno {
     /// Bytes acknowledged since the window last grew (RFC 3465, section 2.1).
     acknowledged: u64,
-    hystart: Option<Box<HyStart>>,
+    exit: Option<Box<Exit>>,
 }
 
 impl NewReno {
     pub(super) fn new(settings: &Settings) -> Self {
-        Self { acknowledged: 0, hystart: settings.hystart.then(|| Box::new(HyStart::new())) }
+        Self { acknowledged: 0, exit: Exit::new(settings).map(Box::new) }
     }
 
     /// Slow start, or congestion avoidance.
     pub(super) fn grow(&mut self, window: &mut Window, signals: &Signals, acked: &Acked) {
         if window.is_slow_start() {
-            grow_in_slow_start(window, signals, acked, self.hystart.as_deref_mut());
+            grow_in_slow_start(window, signals, acked, self.exit.as_deref_mut());
         } else {
             window.cwnd += self.avoidance_growth(window, signals, acked);
         }
