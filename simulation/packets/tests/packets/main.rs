@@ -1,6 +1,7 @@
 //! The model under the engine: against formulas and ns-3, and the same under every protocol.
 
 mod applications;
+mod codel;
 mod digests;
 mod errors;
 mod failures;

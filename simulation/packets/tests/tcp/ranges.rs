@@ -2,7 +2,7 @@
 //! its range is refused by name.
 
 use paceline_kernel::Time;
-use paceline_packets::tcp::{Algorithm, Ecn, Settings, State};
+use paceline_packets::tcp::{Algorithm, ClassicHyStart, Ecn, Settings, State};
 use proptest::prelude::*;
 
 use crate::network::Network;
@@ -34,12 +34,13 @@ fn timeouts() -> impl Strategy<Value = [Time; 3]> {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    let flags = proptest::collection::vec(any::<bool>(), 11);
+    let flags = proptest::collection::vec(any::<bool>(), 12);
     let algorithms = vec![Algorithm::NewReno, Algorithm::Cubic, Algorithm::Dctcp, Algorithm::Bbr];
     let algorithms = proptest::sample::select(algorithms);
     let ecn = proptest::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
     let sizes = (number(64, 65_495), number(1, 65_535), number(1, 1 << 30), number(1, 255), 0..=2u8);
     let tries = (number(0, 254), number(0, 254));
+    let divisors = (number(1, 255), number(1, 255));
     let second = Time::secs(1);
     let times = (
         timeouts(),
@@ -48,39 +49,47 @@ fn settings() -> impl Strategy<Value = Settings> {
         time(Time::micros(1), second),
         time(Time::ZERO, DAY),
     );
-    (flags, algorithms, ecn, sizes, tries, times).prop_map(|(on, algorithm, ecn, sizes, tries, times)| {
-        let (mss, initial_window, receive_buffer, ack_every, abc) = sizes;
-        let ([min_rto, initial_rto, max_rto], ack_delay, granularity, timestamp_tick, time_wait) = times;
-        Settings {
-            mss: mss as u16,
-            initial_window: initial_window as u16,
-            receive_buffer: receive_buffer as u32,
-            reads_at_once: on[0],
-            ack_every: ack_every as u8,
-            ack_delay,
-            initial_rto,
-            min_rto,
-            max_rto,
-            granularity,
-            timestamps: on[1],
-            timestamp_tick,
-            window_scaling: on[2],
-            sack: on[3],
-            limited_transmit: on[4],
-            rack: on[5],
-            prr: on[6],
-            abc,
-            ecn: if algorithm == Algorithm::Dctcp { Ecn::Dctcp } else { ecn },
-            algorithm,
-            hystart: on[7],
-            pacing: on[8],
-            nagle: on[9],
-            restart_after_idle: on[10],
-            time_wait,
-            syn_retries: tries.0 as u8,
-            retries: tries.1 as u8,
-        }
-    })
+    (flags, algorithms, ecn, sizes, tries, divisors, times).prop_map(
+        |(on, algorithm, ecn, sizes, tries, divisors, times)| {
+            let (mss, initial_window, receive_buffer, ack_every, abc) = sizes;
+            let ([min_rto, initial_rto, max_rto], ack_delay, granularity, timestamp_tick, time_wait) = times;
+            let (train_divisor, delay_divisor) = (divisors.0 as u8, divisors.1 as u8);
+            Settings {
+                mss: mss as u16,
+                initial_window: initial_window as u16,
+                receive_buffer: receive_buffer as u32,
+                reads_at_once: on[0],
+                ack_every: ack_every as u8,
+                ack_delay,
+                initial_rto,
+                min_rto,
+                max_rto,
+                granularity,
+                timestamps: on[1],
+                timestamp_tick,
+                window_scaling: on[2],
+                sack: on[3],
+                limited_transmit: on[4],
+                rack: on[5],
+                prr: on[6],
+                abc,
+                ecn: if algorithm == Algorithm::Dctcp { Ecn::Dctcp } else { ecn },
+                algorithm,
+                hystart: on[7],
+                classic_hystart: on[11].then_some(ClassicHyStart {
+                    train_divisor,
+                    delay_divisor,
+                    most_growth: DAY,
+                }),
+                pacing: on[8],
+                nagle: on[9],
+                restart_after_idle: on[10],
+                time_wait,
+                syn_retries: tries.0 as u8,
+                retries: tries.1 as u8,
+            }
+        },
+    )
 }
 
 proptest! {
@@ -114,7 +123,7 @@ proptest! {
 #[test]
 fn settings_out_of_their_ranges_are_refused() {
     type Change = fn(&mut Settings);
-    let changes: [(Change, &str); 14] = [
+    let changes: [(Change, &str); 15] = [
         (|of| of.mss = 0, "`mss` is 0; allowed: from 64 to 65495 bytes"),
         (|of| of.initial_window = 0, "`initial_window` is 0; allowed: from 1 to 65535 segments"),
         (|of| of.receive_buffer = 0, "`receive_buffer` is 0; allowed: from 1 byte to 1 GiB"),
@@ -128,6 +137,10 @@ fn settings_out_of_their_ranges_are_refused() {
         (|of| of.initial_rto = Time::ZERO, "`initial_rto` is 0s; allowed: from `min_rto` to `max_rto`"),
         (|of| of.granularity = Time::MAX, "; allowed: from 0 to 1 s"),
         (|of| of.timestamp_tick = Time::ZERO, "`timestamp_tick` is 0s; allowed: from 1 us to 1 s"),
+        (
+            |of| of.classic_hystart = Some(ClassicHyStart { train_divisor: 0, ..ClassicHyStart::LINUX }),
+            "`classic_hystart` is 0; allowed: divisors from 1 to 255",
+        ),
         (
             |of| of.algorithm = Algorithm::Dctcp,
             "`ecn` is Off with DCTCP; allowed: with DCTCP its own echo of marks",

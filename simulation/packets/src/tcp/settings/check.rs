@@ -56,6 +56,11 @@ impl Settings {
         // A clock that is faster goes round before a segment has been lost for sure (RFC 7323, section 5.4).
         time("timestamp_tick", self.timestamp_tick, Time::micros(1), Time::secs(1), "from 1 us to 1 s")?;
         time("time_wait", self.time_wait, Time::ZERO, DAY, "from 0 to 1 d")?;
+        if let Some(hystart) = &self.classic_hystart {
+            // It divides the least round trip by both.
+            let least = u32::from(hystart.train_divisor.min(hystart.delay_divisor));
+            number("classic_hystart", least, 1, 255, "divisors from 1 to 255")?;
+        }
         // RFC 8257, section 3.2: it computes with the exact echo of marks.
         let is_exact = self.algorithm != Algorithm::Dctcp || self.ecn == Ecn::Dctcp;
         fits(is_exact, "ecn", format!("{:?} with DCTCP", self.ecn), "with DCTCP its own echo of marks")
