@@ -15,6 +15,7 @@ pub fn experiments() -> Vec<Experiment> {
         crate::sg::EXPERIMENTS,
         crate::cs::EXPERIMENTS,
         crate::artis::EXPERIMENTS,
+        crate::net::EXPERIMENTS,
         crate::cluster::EXPERIMENTS,
     ]
     .concat()

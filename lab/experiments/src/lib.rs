@@ -18,6 +18,7 @@ mod claims;
 mod cluster;
 mod cs;
 mod experiment;
+mod net;
 mod nsx;
 mod papers;
 mod parameters;

@@ -8,7 +8,7 @@ struct Paper {
     terms: &'static str,
 }
 
-const PAPERS: [Paper; 6] = [
+const PAPERS: [Paper; 7] = [
     Paper {
         prefix: "psx-",
         is: "S. B. Yoginath and K. S. Perumalla, \"Optimized Hypervisor Scheduler for Parallel Discrete Event Simulations on Virtual Machine Platforms\", \
@@ -42,6 +42,11 @@ const PAPERS: [Paper; 6] = [
              Simulation\", HPCC 2005.",
         terms: "HT is hyper-threading: two threads share a CPU. Hosts of the wireless model are dealt to LPs in strips, or scattered by number. Marshalling puts messages for \
                 the same receiver into one frame.",
+    },
+    Paper {
+        prefix: "net-",
+        is: "formulas; programs of ns-3 3.37; M. Alizadeh et al., \"Data Center TCP (DCTCP)\", SIGCOMM 2010; UNISON for ns-3.",
+        terms: "Goodput is what applications get, without headers and without what is sent twice.",
     },
     Paper {
         prefix: "cluster-",

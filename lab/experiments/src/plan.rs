@@ -50,6 +50,9 @@ pub enum CellError {
     /// A simulation of processes could not continue.
     #[error(transparent)]
     Processes(#[from] paceline_processes::RunError),
+    /// A packet network could not be simulated.
+    #[error("{0}")]
+    Network(String),
     /// There is no such run: no plan has asked for it.
     #[error("there is no run {0:?}")]
     NotRun(String),

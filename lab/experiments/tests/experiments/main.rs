@@ -2,6 +2,7 @@
 
 mod artis;
 mod cs;
+mod net;
 mod nsx;
 
 use paceline_experiments::{Calibration, Experiment, Setup, experiments, reproduce};
