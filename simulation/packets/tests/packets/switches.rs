@@ -203,8 +203,13 @@ fn a_deadlock_is_named() {
 #[test]
 fn digests_do_not_depend_on_the_protocol() {
     let (limit, mark) = (Limit::Endless, Limit::Bytes(20_000));
-    let codel =
-        CodelSettings { target: Time::micros(5), interval: Time::micros(50), mtu: 1_500, marks: false };
+    let codel = CodelSettings {
+        target: Time::micros(5),
+        interval: Time::micros(50),
+        mtu: 1_500,
+        marks: false,
+        ce_threshold: None,
+    };
     let queue = QueueSettings::Priority(vec![
         QueueSettings::Codel(codel, Limit::Packets(30)),
         QueueSettings::Threshold(Threshold { limit, mark, drops_incapable: false }),
