@@ -255,6 +255,14 @@ impl RdmaSender {
         };
     }
 
+    /// Whether it can be the sender of such a flow: for states that come from a file.
+    pub(crate) fn is_of(&self, rdma: &Rdma) -> bool {
+        self.acknowledged <= self.next
+            && self.next <= self.fresh
+            && self.fresh <= rdma.packets().min(u64::from(u32::MAX))
+            && self.rate.is_consistent()
+    }
+
     /// Bytes that are acknowledged.
     pub(crate) fn acknowledged_bytes(&self, rdma: &Rdma) -> u64 {
         bytes_before(rdma, self.acknowledged)
@@ -320,6 +328,11 @@ impl RdmaReceiver {
         let notification = notifies.then_some(RdmaKind::Notification);
         let mut send = |kind| self.traffic.send(kind, now_ps, rdma.control_bytes);
         [notification.map(&mut send), answer.map(&mut send)].into_iter().flatten()
+    }
+
+    /// Whether it can be the receiver of such a flow: for states that come from a file.
+    pub(crate) fn is_of(&self, rdma: &Rdma) -> bool {
+        self.expected <= rdma.packets().min(u64::from(u32::MAX))
     }
 
     /// Bytes that came in order.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::PS_PER_TICK;
 use crate::network::{Network, NodeKind};
 use crate::packet::Held;
+use crate::port::Port;
 use crate::queue::pfc::PAUSE_BYTES;
 use crate::queue::{Alpha, Classes, PauseSignal, Pfc, PfcSettings, QueueError, SharedBuffer};
 use crate::{LinkSpec, PacketError};
@@ -163,9 +164,28 @@ impl Switch {
         size_of::<Self>() + self.pfc.ports() * CLASSES * 3 * size_of::<u64>()
     }
 
-    /// Whether it is one of so many ports.
-    pub(crate) fn fits(&self, ports: usize) -> bool {
-        self.pfc.ports() == ports
+    /// Whether it is what a switch like `fresh` counts of the packets in these ports: for states that come
+    /// from a file.
+    pub(crate) fn holds(&self, fresh: &Self, ports: &[Port]) -> bool {
+        let mut controlled = vec![[0u64; CLASSES]; ports.len()];
+        let mut shared = vec![0u64; ports.len().max(1) * CLASSES];
+        for (egress, held) in (0..)
+            .zip(ports)
+            .flat_map(|(egress, port)| port.held().into_iter().map(move |held| (egress, held)))
+        {
+            let (ingress, class) = (usize::from(held.ingress), usize::from(held.class));
+            if ingress >= ports.len() || class >= CLASSES {
+                return false;
+            }
+            let count = match self.is_controlled[class] {
+                true => &mut controlled[ingress][class],
+                false => &mut shared[queue(egress, held.class)],
+            };
+            *count += u64::from(held.bytes);
+        }
+        self.is_controlled == fresh.is_controlled
+            && self.pfc.holds(&fresh.pfc, &controlled)
+            && self.buffer.holds(&fresh.buffer, &shared)
     }
 }
 

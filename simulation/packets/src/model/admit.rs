@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is admitted leads to no panic.
 
+use std::iter::zip;
 use std::sync::Arc;
 
 use paceline_kernel::LpId;
@@ -24,6 +25,10 @@ impl Packets {
                 && host.connections.iter().flatten().all(sane)
                 && host.rdma_senders.len() == flows.rdma_sending(lp.0).len()
                 && host.rdma_receivers.len() == flows.rdma_arriving(lp.0).len()
+                && zip(flows.rdma_sending(lp.0), &host.rdma_senders)
+                    .all(|(flow, sender)| sender.iter().all(|sender| sender.is_of(flows.rdma(*flow))))
+                && zip(flows.rdma_arriving(lp.0), &host.rdma_receivers)
+                    .all(|(flow, receiver)| receiver.is_of(flows.rdma(*flow)))
         };
         let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
         state.ports.len() == self.network.ports(lp.0) as usize
@@ -31,7 +36,11 @@ impl Packets {
             && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
             && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
             && match &state.switch {
-                Some(switch) => !is_host && self.switches.is_some() && switch.fits(state.ports.len()),
+                Some(switch) => {
+                    let fresh = self.switches.as_ref().filter(|_| !is_host);
+                    let fresh = fresh.and_then(|switches| switches.switch(&self.network, lp.0).ok());
+                    fresh.is_some_and(|fresh| switch.holds(&fresh, &state.ports))
+                }
                 None => is_host || self.switches.is_none(),
             }
     }

@@ -74,6 +74,13 @@ impl SharedBuffer {
         (free * self.alpha.over as u128 / self.alpha.under as u128) as u64
     }
 
+    /// Whether it is as large as `fresh` and shared in the same way, and holds these bytes by queue.
+    pub(crate) fn holds(&self, fresh: &Self, bytes: &[u64]) -> bool {
+        (self.size, self.alpha, bytes) == (fresh.size, fresh.alpha, &self.queues[..])
+            && self.used == bytes.iter().sum::<u64>()
+            && self.used <= self.size
+    }
+
     /// The bytes in the buffer.
     pub const fn used(&self) -> u64 {
         self.used

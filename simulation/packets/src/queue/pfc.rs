@@ -119,6 +119,12 @@ impl Pfc {
         resumes.then_some(PauseSignal::Resume)
     }
 
+    /// Whether it has the thresholds of `fresh`, and counts these bytes by port and class.
+    pub(crate) fn holds(&self, fresh: &Self, bytes: &[[u64; 8]]) -> bool {
+        let counts = |counts: &[Count; 8]| counts.map(|count| count.bytes);
+        self.classes == fresh.classes && self.counts.iter().map(counts).eq(bytes.iter().copied())
+    }
+
     /// The number of ports.
     pub const fn ports(&self) -> usize {
         self.counts.len()

@@ -99,6 +99,14 @@ impl RateControl {
         Self { line, current: line, target: line, alpha: ONE, due_ps: None, times, counts, bytes }
     }
 
+    /// Whether its numbers are within their bounds: for states that come from a file.
+    pub(crate) fn is_consistent(&self) -> bool {
+        (1..=self.line).contains(&self.current)
+            && self.current <= self.target
+            && self.target <= self.line
+            && self.alpha <= ONE
+    }
+
     /// The rate, in bits a second.
     pub const fn rate(&self) -> u64 {
         self.current
@@ -209,14 +217,14 @@ mod test {
         for times in 1..=20u64 {
             rate.on_sent(&settings, 1 + times * 55 * MICRO, 1);
             target += if times < 5 { 0 } else { 40_000_000 };
-            current = (target + current) / 2;
+            current = target.midpoint(current);
             assert_eq!(rate.rate(), current, "timer {times}");
         }
         // The counter comes as well: up to five times R_AI, then R_HAI, twice R_HAI and so on.
         for counts in 1..=9u64 {
             rate.on_sent(&settings, 2 + 20 * 55 * MICRO, 10_000_000 - u32::from(counts == 1) * 20);
             target += if counts <= 5 { 40_000_000 } else { (counts - 5) * 400_000_000 };
-            current = (target + current) / 2;
+            current = target.midpoint(current);
             assert_eq!(rate.rate(), current, "counter {counts}");
         }
     }
