@@ -27,6 +27,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("packets-collective", "0000000000000000"),
     ("packets-dumbbell", "cb322827bb19df0c"),
     ("packets-fat-tree", "7f72cddd2dfff5dc"),
+    ("packets-incast", "41e3a906b7e597e9"),
     ("packets-web", "0000000000000000"),
     ("packets-web-search", "7e54c1837e66fc42"),
     ("phold", "d769e567f9c80b07"),
