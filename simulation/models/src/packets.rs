@@ -67,6 +67,6 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
         None => model,
         Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
     };
-    let model = applications.complete(model, section)?;
+    let model = applications.complete(model, section, &entries)?;
     sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))
 }

@@ -52,13 +52,25 @@ pub struct Read {
 }
 
 impl Read {
-    /// The model with these applications, if there are any.
-    pub fn complete(self, model: Packets, section: &Section) -> Result<Packets, ScenarioError> {
+    /// The model with these applications, if there are any; `tables` are those of its flows.
+    pub fn complete(
+        self,
+        model: Packets,
+        section: &Section,
+        tables: &[(usize, Section)],
+    ) -> Result<Packets, ScenarioError> {
         let Applications { clients, transfers, .. } = &self.all;
         if clients.is_empty() && transfers.is_empty() {
             return Ok(model);
         }
-        model.applications(self.all.clone()).map_err(|error| self.refuse(section, &error))
+        model.applications(self.all.clone()).map_err(|error| match error {
+            // Only what tables of flows say can wait in a circle.
+            PacketError::WaitInCircle { flow, .. } => {
+                let place = tables.partition_point(|(first, _)| *first <= flow as usize) - 1;
+                refusal::refuse(&tables[place].1, "after", &error)
+            }
+            _ => self.refuse(section, &error),
+        })
     }
 
     /// What the library refuses, told at its table.

@@ -110,7 +110,7 @@ fn flows_wait_for_flows_by_name() {
     let circle = text
         .replace("name = \"ask\"", "name = \"ask\"\nafter = \"back\"")
         .replace("delay", "name = \"back\"\ndelay");
-    refused(&circle, &["waits for flow", "in turn", "no circles"]);
+    refused(&circle, &["net.toml:8:9", "flow 0 waits for flow 4", "in turn", "no circles"]);
 }
 
 #[test]
