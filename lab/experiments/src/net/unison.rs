@@ -45,7 +45,7 @@ const END: u64 = 1;
 const INITIAL_RTO: Time = Time::secs(1);
 /// What the reference log says: flows drawn (the last of them beyond the end), their mean size in MB and
 /// their rate in Gb/s; flows seen, of which each connection has two, those of them done, and their mean time.
-const DRAWN: (usize, f64, f64) = (34, 1.19742, 0.322004);
+const DRAWN: (usize, f64, f64) = (34, 1.19742, 0.322_004);
 const SEEN: (usize, usize) = (66, 64);
 const MEAN_MS: f64 = 104.715;
 const TOLERANCE: f64 = 0.1;
@@ -58,7 +58,7 @@ fn draw() -> Vec<Drawn> {
     let [mut sizes, mut ends, mut times] =
         [0, 1, 2].map(|stream| Mrg32k3a::new(SEED, FIRST_STREAM + stream, 1));
     let expected: f64 =
-        SIZES.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0 * (pair[1].1 - pair[0].1)).sum();
+        SIZES.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0) * (pair[1].1 - pair[0].1)).sum();
     let interval = expected * 8.0 / RATE;
     let (mut now, mut list) = (0.0, Vec::new());
     while now < END as f64 {
