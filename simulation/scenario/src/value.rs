@@ -182,6 +182,20 @@ impl Value for Vec<u32> {
     }
 }
 
+impl Value for Vec<String> {
+    const EXPECTED: &'static str = "a list of strings, such as [\"a\", \"b\"]";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::Array(values) => {
+                let text = |raw| String::read(raw).map_err(|_| Unfit::Content(format!("it holds {raw}")));
+                values.iter().map(text).collect()
+            }
+            _ => Err(Unfit::Kind),
+        }
+    }
+}
+
 impl Value for Time {
     const EXPECTED: &'static str = "a duration with its unit, such as \"300s\", \"1.5h\" or \"1ms\" (units: ps, ns, us, ms, s, min, h, d)";
     const IS_TEXT: bool = true;

@@ -133,6 +133,11 @@ fn mistakes_in_tables_and_lists_have_their_places() {
         line.contains("`pins` in [[domain]] cannot be an array: it holds true; allowed: a list"),
         "{line}"
     );
+    let line = place(domains[0].optional::<Vec<String>>("pins").unwrap_err());
+    assert!(
+        line.contains("`pins` in [[domain]] cannot be an array: it holds 0; allowed: a list of strings"),
+        "{line}"
+    );
     let line = place(domains[1].required::<u32>("vcpus").unwrap_err());
     assert!(line.starts_with("demo.toml:13:1: missing key `vcpus` in [[domain]]"), "{line}");
     let mut settings = domains[1].table("settings").unwrap();
