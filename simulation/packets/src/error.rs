@@ -93,6 +93,12 @@ pub enum PacketError {
     /// Samples without a time between them.
     #[error("queues are sampled every {every}; allowed: a time above 0")]
     SampledEvery { every: Time },
+    /// A pattern of what to capture that names no link.
+    #[error("the capture {pattern:?} {problem}; allowed: {allowed}")]
+    Capture { pattern: String, problem: &'static str, allowed: String },
+    /// Too few or too many bytes of packets that are captured.
+    #[error("{snap} bytes of each captured packet; allowed: from {least} to {most}")]
+    Snap { snap: u32, least: u32, most: u32 },
     /// More than the numbers of nodes, ports or flows can hold.
     #[error("the network has {count} {what}; allowed: at most {most}")]
     TooMany { what: &'static str, count: usize, most: usize },

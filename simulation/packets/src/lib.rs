@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod application;
+mod capture;
 mod clock;
 mod error;
 pub mod files;

@@ -76,10 +76,14 @@ pub(crate) struct Wire {
     ps_per_byte: u64,
     rate: u64,
     pub latency_ps: u64,
-    /// Drop-tail, and nothing happens to packets on the way.
+    /// Not special, and nobody captures what is sent.
     pub is_plain: bool,
     /// Both ends obey pause frames.
     pub is_controlled: bool,
+    /// Not drop-tail, or something happens to packets on the way: ports remember more.
+    pub is_special: bool,
+    /// Ports log what they send.
+    pub is_captured: bool,
     /// The most packets that may wait, of a plain link.
     pub packets: u32,
     /// The most bytes that may wait, of a plain link.
@@ -107,6 +111,8 @@ impl Wire {
             latency_ps: spec.latency_ps,
             is_plain: is_drop_tail && changes_nothing,
             is_controlled: false,
+            is_special: !(is_drop_tail && changes_nothing),
+            is_captured: false,
             packets,
             bytes,
             loss: spec.loss,
@@ -118,6 +124,11 @@ impl Wire {
     /// Whether rounding can leave that much.
     pub fn admits_rest(&self, rest: u64) -> bool {
         rest < self.rate
+    }
+
+    /// The same wire, at which ports log what they send.
+    pub fn captured(&self) -> Self {
+        Self { is_plain: false, is_captured: true, ..self.clone() }
     }
 
     /// How long `bytes`, at most [`MOST_BYTES`], take to be sent, in picoseconds. Where the rate does not

@@ -5,10 +5,12 @@
 
 mod admit;
 mod applications;
+mod captured;
 mod connections;
 mod rdma;
 mod samples;
 mod sound;
+mod special;
 mod state;
 mod switches;
 
@@ -18,12 +20,13 @@ use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 
 use crate::PacketError;
 use crate::application::Table;
+use crate::capture::Capture;
 use crate::clock::{LATEST, exact, tick_of, whole_ticks};
 use crate::flow::{Flow, Flows};
 use crate::hash::mix;
 use crate::host::HostState;
 use crate::network::{Network, NodeKind};
-use crate::packet::{Carried, Forwarded, NetEvent, UdpPacket};
+use crate::packet::{Forwarded, NetEvent, UdpPacket};
 use crate::partition;
 use crate::port::Port;
 use crate::queue::Ecn;
@@ -50,6 +53,8 @@ pub struct Packets {
     pub(crate) notices: Vec<String>,
     pub(crate) applications: Option<Arc<Table>>,
     pub(crate) sampling: Sampling,
+    /// Which packets are captured.
+    pub(crate) capture: Option<Arc<Capture>>,
 }
 
 impl Packets {
@@ -73,6 +78,7 @@ impl Packets {
             notices: Vec::new(),
             applications: None,
             sampling: Sampling::default(),
+            capture: None,
         };
         model.lookahead = model.least_delay();
         Ok(model)
@@ -158,47 +164,6 @@ impl Packets {
         }
     }
 
-    /// The same through a port that does more than to send what comes.
-    #[inline(never)]
-    fn forward_specially<P: Forwarded>(
-        &self,
-        ports: &mut [Port],
-        now_ps: u64,
-        number: u32,
-        packet: P,
-        cx: &mut Context<'_, Self>,
-    ) {
-        let hop = self.network.hop(cx.lp().0, number);
-        let port = &mut ports[number as usize];
-        if port.is_controlled() {
-            return self.send_controlled(port, now_ps, number, &packet, cx);
-        }
-        if port.is_queue() {
-            let packet = Carried::new(&packet, self.flows.class(packet.flow()));
-            if port.enqueue(now_ps, packet, &mut Vec::new()) {
-                self.serve(port, now_ps, number, cx);
-            }
-            return;
-        }
-        let sent = port.send_admitted(self.network.wire(hop), now_ps, packet.wire_bytes(), packet.ecn());
-        if let Some((Some(arrival_ps), ecn)) = sent {
-            let (tick, slack) = tick_of(arrival_ps);
-            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
-        }
-    }
-
-    /// Sends the next packet of a port's queue, and sees to it that the port is served again.
-    fn serve(&self, port: &mut Port, now_ps: u64, number: u32, cx: &mut Context<'_, Self>) {
-        let hop = self.network.hop(cx.lp().0, number);
-        let served = port.serve(self.network.wire(hop), now_ps, &mut Vec::new());
-        let Some((packet, sent)) = served else { return };
-        cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
-        if let Some(arrival_ps) = sent.arrival_ps {
-            let (tick, slack) = tick_of(arrival_ps);
-            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack));
-        }
-    }
-
     /// Sends packet `number` of `flow`, and sees to it that the next one is.
     #[inline(always)]
     fn emit(&self, state: &mut NodeState, flow: u32, number: u32, slack: u16, cx: &mut Context<'_, Self>) {
@@ -240,8 +205,9 @@ impl Model for Packets {
         let applications = self.applications.as_ref().map(|table| format!("{:?}", table.all));
         let digest = Digest::of(&(&links, shown.value(), applications));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
+        let captured = self.capture.as_ref().map_or(String::new(), |capture| capture.parameters());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}{captured}",
             links.len(),
             self.spread,
             self.seed,
@@ -381,6 +347,7 @@ impl Model for Packets {
     fn left_over(&self, lp: LpId, at: Time, event: &NetEvent, output: &mut NetOutput) {
         self.note_sample(lp, at, event, output);
         output.in_flight += u64::from(event.is_packet());
+        output.is_cut = true;
     }
 
     fn admits_state(&self, lp: LpId, state: &NodeState) -> bool {

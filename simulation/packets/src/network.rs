@@ -4,6 +4,7 @@
 //! links were added, and regular topologies compute with these numbers ([`Routing`]).
 
 mod builder;
+mod captured;
 mod change;
 mod epochs;
 mod names;
@@ -136,7 +137,7 @@ impl Network {
     /// Puts all links under flow control.
     pub(crate) fn control(&mut self) {
         for wire in &mut self.wires {
-            (wire.is_plain, wire.is_controlled) = (false, true);
+            (wire.is_plain, wire.is_special, wire.is_controlled) = (false, true, true);
         }
     }
 

@@ -15,9 +15,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkSpec;
+use crate::capture::{Log, Record};
 use crate::clock::{LATEST_PS, MOST_COUNT};
 use crate::link::Wire;
-use crate::packet::Carried;
+use crate::packet::{Carried, NetEvent};
 
 pub(crate) use special::Special;
 
@@ -54,6 +55,8 @@ pub struct Port {
     is_busy: bool,
     /// What a port has that does more than to send what comes.
     special: Option<Box<Special>>,
+    /// What it has sent, where that is captured.
+    log: Log,
 }
 
 impl Port {
@@ -101,10 +104,27 @@ impl Port {
         ((self.waiting.len() - begun) as u32, self.waiting_bytes - begun_bytes)
     }
 
+    /// When what is sent next begins to be sent, at `now_ps` or when the link is free.
+    pub(crate) fn next_start(&self, now_ps: u64) -> u64 {
+        self.free_ps.max(now_ps)
+    }
+
+    /// Logs a packet that begins to be sent at `start_ps`, and arrives unless it is lost.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, start_ps: u64, arrival_ps: Option<u64>, packet: NetEvent) {
+        if let Some(record) = Record::new(start_ps, arrival_ps, packet) {
+            self.log.push(record);
+        }
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
     /// A port at which nothing has happened, of number `stream` in the run with `seed`.
     pub(crate) fn new(wire: &Wire, spec: &LinkSpec, seed: u64, stream: u64) -> Self {
-        let special =
-            (!wire.is_plain).then(|| Box::new(Special::new(spec, wire.is_controlled, seed, stream)));
+        let special = wire.is_special.then(|| Box::new(Special::new(spec, wire.is_controlled, seed, stream)));
         Self { special, ..Self::default() }
     }
 
@@ -126,7 +146,7 @@ impl Port {
 
     /// Whether what the port does besides fits the link: for states that come from a file.
     pub(crate) fn fits(&self, wire: &Wire) -> bool {
-        self.special.is_none() == wire.is_plain && self.is_controlled() == wire.is_controlled
+        self.special.is_some() == wire.is_special && self.is_controlled() == wire.is_controlled
     }
 
     /// Whether its numbers fit each other: for states that come from a file.
@@ -146,7 +166,10 @@ impl Port {
     /// The heap memory of it, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
-        self.waiting.capacity() * size_of::<Waiting>() + special + self.queued() * size_of::<Carried>()
+        self.waiting.capacity() * size_of::<Waiting>()
+            + special
+            + self.log.copied_bytes()
+            + self.queued() * size_of::<Carried>()
     }
 }
 

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::application::{ApplicationOutput, ClientResult};
+use crate::capture::Log;
 use crate::flow::{Flow, Flows};
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
@@ -30,6 +31,10 @@ pub struct NetOutput {
     pub(crate) without_route: u64,
     pub(crate) applications: ApplicationOutput,
     pub(crate) samples: Vec<QueueSample>,
+    /// The run ended before all was over.
+    pub(crate) is_cut: bool,
+    /// By node and port: what was sent, where that is captured.
+    pub(crate) logs: Vec<(u32, u32, Log)>,
 }
 
 impl NetOutput {
@@ -44,6 +49,9 @@ impl NetOutput {
         for (number, port) in (0..).zip(ports) {
             self.in_flight += port.queued() as u64;
             self.links.push(LinkResult::new(node, number, port));
+            if !port.log().is_empty() {
+                self.logs.push((node, number, port.log().clone()));
+            }
         }
         let Some(host) = host else { return };
         self.sending.extend(flows.sending(node).iter().copied().zip(host.sending.iter().cloned()));

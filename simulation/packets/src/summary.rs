@@ -11,6 +11,7 @@ mod unfinished;
 
 use paceline_results::{Results, RunFacts, Summary};
 
+use crate::capture;
 use crate::results::NetResults;
 use crate::{NetOutput, Network, Packets};
 
@@ -44,6 +45,12 @@ impl Results for Packets {
             all.switches.summarize(self.network(), &mut summary);
         }
         self.tell_of_unfinished(&all, &rows, facts.end_time, &mut summary);
+        if let Some(of) = &self.capture {
+            // Where nothing was left to happen, the end is only that of the last event.
+            let end = outputs.iter().any(|output| output.is_cut).then_some(facts.end_time);
+            let logs = outputs.into_iter().flat_map(|output| output.logs);
+            capture::add_files(of, self.network(), logs, end, &mut summary);
+        }
         let names = names(self.network());
         self.tell_of_applications(&all, facts.end_time, &names, &mut summary);
         let links: Vec<LinkRow> =

@@ -34,6 +34,7 @@ impl Packets {
         state.ports.len() == self.network.ports(lp.0) as usize
             && self.admits_applications(lp.0, is_host, state.applications.as_deref())
             && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
+            && state.ports.iter().all(|port| self.admits_log(port.log()))
             && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
             && match &state.switch {
                 Some(switch) => {

@@ -79,7 +79,7 @@ impl Packets {
             NetEvent::Send { slack, .. } | NetEvent::Pause { slack, .. } | NetEvent::Act { slack, .. } => {
                 is_slack(slack)
             }
-            NetEvent::Ready { port } => !self.network.wire(self.network.hop(lp.0, port)).is_plain,
+            NetEvent::Ready { port } => self.network.wire(self.network.hop(lp.0, port)).is_special,
             NetEvent::Open { .. } | NetEvent::Wake { .. } | NetEvent::Sample { .. } => true,
         }
     }

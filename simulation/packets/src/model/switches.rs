@@ -73,7 +73,11 @@ impl Packets {
             return;
         }
         let (me, hop) = (cx.lp().0, self.network.hop(cx.lp().0, number));
-        let Some((packet, sent)) = port.serve(self.network.wire(hop), now_ps, losses) else { return };
+        let (wire, start_ps) = (self.network.wire(hop), port.next_start(now_ps));
+        let Some((packet, sent)) = port.serve(wire, now_ps, losses) else { return };
+        if wire.is_captured {
+            port.record(start_ps, sent.arrival_ps, packet.clone().arrives(0));
+        }
         cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
         let Some(arrival_ps) = sent.arrival_ps else { return };
         let (tick, slack) = tick_of(arrival_ps);

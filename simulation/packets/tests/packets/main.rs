@@ -1,15 +1,18 @@
 //! The model under the engine: against formulas and ns-3, and the same under every protocol.
 
 mod applications;
+mod capture;
 mod codel;
 mod digests;
 mod errors;
 mod failures;
 mod networks;
+mod pcap;
 mod random;
 mod rdma;
 mod routes;
 mod switches;
 mod tcp;
+mod tshark;
 mod udp;
 mod validation;

@@ -36,7 +36,7 @@ fn lossless() -> SwitchSettings {
 }
 
 /// `senders` hosts send to host 0 over links of 40 Gb/s, each so long after the one before.
-fn incast(senders: u32, apart_ps: u64, rdma: Rdma) -> Packets {
+pub fn incast(senders: u32, apart_ps: u64, rdma: Rdma) -> Packets {
     let link = LinkSpec::new(40_000_000_000, 1_000_000).queue(marking());
     let network = topology::star(senders + 1, &link).unwrap();
     let rdma = Arc::new(rdma);
