@@ -6,6 +6,7 @@
 
 mod applications;
 mod arrivals;
+mod capture;
 mod changes;
 mod factor;
 mod files;
@@ -34,9 +35,9 @@ use refusal::refuse;
 /// The names of [`Ecmp`] in scenarios.
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
 
-/// Reads the keys `topology` with those of its kind, `convergence`, `ecmp` ("flow", "packet"), and the tables
-/// `switch`, `sample`, `flows` and `applications`. `seed` is that of the run: random networks are drawn from
-/// it, and the ways of packets. The key `kind` is left to the caller.
+/// Reads the keys `topology` with those of its kind, `convergence`, `ecmp` ("flow", "packet"), the tables
+/// `switch`, `sample`, `flows` and `applications`, and `capture` with `snap`. `seed` is that of the run:
+/// random networks are drawn from it, and the ways of packets. The key `kind` is left to the caller.
 ///
 /// # Errors
 ///
@@ -68,5 +69,6 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
         Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
     };
     let model = applications.complete(model, section, &entries)?;
-    sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))
+    let model = sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))?;
+    capture::read(section, model)
 }

@@ -1,6 +1,7 @@
 //! What is built from the `[model]` section, and what is refused with which words.
 
 mod applications;
+mod capture;
 mod failures;
 mod files;
 mod rdma;
