@@ -24,7 +24,7 @@ use packets::packets;
 pub const NO_MEANING: &str = "| ? |";
 
 /// What error messages say of a type at length, and its name in tables.
-const TYPES: [(&str, &str); 10] = [
+const TYPES: [(&str, &str); 11] = [
     ("a duration with its unit, ", "duration"),
     ("a size above zero, such as", "size"),
     ("a rate above zero with its unit, ", "rate"),
@@ -35,6 +35,7 @@ const TYPES: [(&str, &str); 10] = [
     ("a file's path", "file"),
     ("a list of whole numbers", "list of whole numbers"),
     ("a number above zero, or a fraction", "number or fraction"),
+    ("a list of strings", "list of strings"),
 ];
 
 /// A key as `paceline check --keys` shows it.

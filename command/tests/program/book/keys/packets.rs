@@ -42,6 +42,7 @@ pub fn packets(of: &str) -> Option<String> {
             let keys = format!("hosts = 2\nsample = {{ every = \"1ms\", {links} }}\n");
             ("star", keys + &link("link", ""))
         }
+        "capture" => ("star", format!("hosts = 2\ncapture = [\"*\"]\n{}", link("link", ""))),
         "star" | "on-off" | "list" | "load" | "rdma" | "tcp" => star(""),
         _ if application(of).is_some() => star(""),
         _ => return None,
