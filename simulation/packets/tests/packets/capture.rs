@@ -169,8 +169,13 @@ fn a_connection_shows_with_every_field() {
 /// TCP of all kinds, UDP, loss, jitter and queues that serve: what is hard to have alike in all modes.
 pub fn mixed() -> Packets {
     let access = LinkSpec::new(1_000_000_000, 10_000_000);
-    let codel =
-        CodelSettings { target: Time::micros(500), interval: Time::millis(5), mtu: 1_500, marks: true };
+    let codel = CodelSettings {
+        target: Time::micros(500),
+        interval: Time::millis(5),
+        mtu: 1_500,
+        marks: true,
+        ce_threshold: None,
+    };
     let mut bottleneck = LinkSpec::new(50_000_003, 1_000_000_000);
     bottleneck = bottleneck.queue(QueueSettings::Codel(codel, Limit::Packets(40)));
     bottleneck.loss = Some(LossModel::Random(Share::ratio(1, 100).unwrap()));
