@@ -1,17 +1,14 @@
-//! Applications as lists of flows: who sends how much to whom, from when on, and after which other flows.
+//! Lists of flows: who sends how much to whom, from when on, and after which other flows.
 //!
 //! A [`Workload`] is built before a run. A flow starts at a time, or a pause after the last of some other
 //! flows has arrived, whichever is later: a response after its request, a step of an all-reduce after the one
 //! before. The flows that it waits for all end at the host where it begins, so that a host knows by itself
-//! when to start it, and no message is needed for it.
+//! when to start it, and no message is needed for it. Clients that act on what comes back are
+//! [`crate::application`]s.
 //!
-//! | application | built by |
+//! | flows | built by |
 //! |---|---|
 //! | bulk transfers | [`Workload::bulk`] |
-//! | requests and responses | [`Workload::request_response`] |
-//! | pages of a web site | [`Workload::http`] |
-//! | video on demand | [`Workload::video`] |
-//! | incast | [`Workload::incast`] |
 //! | all-reduce in a ring or a tree, all-to-all | [`Workload::collective`] |
 //! | arrivals at a load | [`Workload::poisson`] |
 //!
@@ -21,7 +18,6 @@
 //! numbers of the caller's.
 
 mod arrivals;
-mod clients;
 mod collectives;
 
 #[cfg(test)]
@@ -32,7 +28,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use arrivals::{Pairing, Poisson};
-pub use clients::{Http, Incast, RequestResponse, Video};
 pub use collectives::{Collective, CollectiveKind};
 
 /// A flow of a workload.
@@ -84,16 +79,15 @@ impl Workload {
 
     /// Adds a transfer of `bytes` that starts at `start_ps`, and returns its number.
     ///
-    /// # Errors
-    /// It goes to the host that sends it, has no bytes, or is one too many.
+    /// # Errors It goes to the host that sends it, has no bytes, or is one too many.
     pub fn bulk(&mut self, from: u32, to: u32, bytes: u64, start_ps: u64) -> Result<u32, WorkloadError> {
         self.push(FlowDemand { from, to, bytes, start_ps, after: Box::default(), pause_ps: 0 })
     }
 
     /// Adds a flow after others, and returns its number.
     ///
-    /// # Errors
-    /// As for [`Workload::bulk`]; or it waits for a flow that is not there yet, or ends at another host.
+    /// # Errors As for [`Workload::bulk`]; or it waits for a flow that is not there yet, or ends at another
+    /// host.
     pub fn push(&mut self, flow: FlowDemand) -> Result<u32, WorkloadError> {
         let refuse = |what: String, allowed| Err(WorkloadError { what, allowed });
         if flow.from == flow.to {
@@ -120,10 +114,4 @@ impl Workload {
     fn draws(&self) -> Rng {
         Rng::new(self.seed, self.flows.len() as u64)
     }
-}
-
-/// An exponential time with the given mean, both in picoseconds.
-fn exponential_ps(rng: &mut Rng, mean_ps: u64) -> u64 {
-    // Rounded once; the cast saturates, at 213 days.
-    (rng.exponential(mean_ps as f64) + 0.5) as u64
 }

@@ -1,6 +1,5 @@
 //! Applications: their flows in order, on a network that takes a fixed time for each, and in numbers.
 
-mod clients;
 mod collectives;
 
 use super::*;
