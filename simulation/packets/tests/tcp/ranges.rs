@@ -98,8 +98,8 @@ proptest! {
     fn allowed_settings_come_to_an_end(
         one in settings(),
         other in settings(),
-        bytes in 0..5_000u64,
-        back in prop_oneof![Just(0u64), 1..3_000u64],
+        bytes in 0..2_000u64,
+        back in prop_oneof![Just(0u64), 1..1_000u64],
         seed in any::<u64>(),
         loss in prop_oneof![Just(0u64), 0..400u64],
     ) {
@@ -107,8 +107,9 @@ proptest! {
         prop_assert_eq!(other.check(), Ok(()));
         let path = Rough { seed, count: 0, loss, reordering: loss / 2, doubling: loss / 2, marking: loss };
         let mut network = Network::both_ways(path, [one, other], &[(Time::ZERO, [bytes, back])]);
-        // Of 254 tries each may take a day, and there are two streams.
-        prop_assert!(!network.run(Time::secs(86_400 * 2_000)), "it goes on: {:?}", network.flows[0].ends);
+        // A window of a byte and timeouts of a day: a stream may take years, and ends.
+        let ages = Time::ticks(u64::MAX / 2);
+        prop_assert!(!network.run(ages), "it goes on: {:?}", network.flows[0].ends);
         let flow = &network.flows[0];
         if flow.ends.iter().all(|end| end.state() == State::Closed) {
             prop_assert_eq!(flow.ends[1].counters().delivered, bytes);
