@@ -118,7 +118,7 @@ fn horizons_that_the_clock_does_not_reach_are_refused() {
     let model = Packets::new(network, flows.to_vec()).unwrap();
     let latest = model.latest_horizon();
     let run = |until| Simulation::new(model.clone()).protocol(Protocol::Sequential).until(until).run();
-    let error = run(latest + Time::TICK).err().expect("it is refused").to_string();
+    let error = run(latest + Time::TICK).expect_err("it is refused").to_string();
     let text = format!(
         "a horizon of {} is later than the model's times reach; allowed: at most {latest}",
         latest + Time::TICK
@@ -130,7 +130,7 @@ fn horizons_that_the_clock_does_not_reach_are_refused() {
     assert_eq!(results.packets_sent, 1 + results.packets_in_flight);
     assert!(results.packets_sent > 2_000, "{} packets sent", results.packets_sent);
     // Without a horizon it comes there, and says so.
-    let error = run(Time::MAX).err().expect("it does not end").to_string();
+    let error = run(Time::MAX).expect_err("it does not end").to_string();
     assert!(error.contains("at most 2^63 ps, 106 days"), "{error}");
 }
 
