@@ -57,7 +57,7 @@ fn tshark_has_no_complaint() {
     for (name, model, port, snap) in [
         ("mixed", mixed(), "left-0", None),
         ("mixed-whole", mixed(), "left-1", Some(2_000)),
-        ("mixed-router", mixed(), "router-right", None),
+        ("mixed-router", mixed(), "router-right -> router-left", None),
         ("odd", odd(), "host-0", None),
         ("odd-whole", odd(), "host-0", Some(262_144)),
     ] {
@@ -65,17 +65,17 @@ fn tshark_has_no_complaint() {
         let Some(folder) = folder(name, &files) else { return };
         for name in files.keys() {
             let file = folder.join(name);
-            // A line of what it noticed: how often, what kind, which protocol, what.
+            // A line of what it noticed: how often, what kind ("Malformed" is one), which protocol, what.
             let noticed = tshark(&file, &[&["-q", "-z", "expert"][..], &CHECKED].concat());
             for line in noticed {
                 let mut words = line.split_whitespace();
                 let is_count = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
                 assert!(!is_count || words.next() == Some("Sequence"), "{}: {line}", file.display());
             }
-            let count = |filter: &str| tshark(&file, &[&["-Y", filter][..], &CHECKED].concat()).len();
-            let all = count("frame");
-            assert!(all > 10 && count("_ws.malformed") == 0, "{}", file.display());
             if snap.is_some() {
+                let count = |filter: &str| tshark(&file, &[&["-Y", filter][..], &CHECKED].concat()).len();
+                let all = count("frame");
+                assert!(all > 10, "{}", file.display());
                 let good =
                     "ip.checksum.status == 1 && (tcp.checksum.status == 1 || udp.checksum.status == 1)";
                 assert_eq!(count(good), all, "{}", file.display());
