@@ -207,7 +207,7 @@ impl Hash for NetEvent {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(body.count));
                 body.kind.hash(hasher);
                 let marks = (ecn as u64) << 8 | u64::from(is_back) << 12;
-                hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 8);
+                hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 10);
             }
             Self::Send { flow, number, slack } => {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(number));

@@ -36,7 +36,7 @@ pub struct Dcqcn {
 }
 
 impl Default for Dcqcn {
-    /// Those of the paper, section 5 (and for R_HAI ten times R_AI, since it gives none).
+    /// Those of the paper, section 5; it gives neither R_HAI, here ten times R_AI, nor a least rate, here R_AI.
     fn default() -> Self {
         let micro = PS_PER_SECOND / 1_000_000;
         Self {
