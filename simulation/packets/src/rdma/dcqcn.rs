@@ -1,6 +1,5 @@
-//! DCQCN, the rate control of RDMA over Ethernet (Zhu et al., 2015, section 3.1): the rate
-//! falls with the estimate alpha when a notification of congestion comes, and rises by a timer and a counter
-//! of bytes.
+//! DCQCN, the rate control of RDMA over Ethernet (Zhu et al., 2015, section 3.1): the rate falls with the
+//! estimate alpha when a notification of congestion comes, and rises by a timer and a counter of bytes.
 //!
 //! Timers are events of no one: before anything happens, the state is brought to the moment, timer by timer
 //! in the order of their times. Rates are whole bits a second, alpha has 32 binary places.
@@ -36,7 +35,8 @@ pub struct Dcqcn {
 }
 
 impl Default for Dcqcn {
-    /// Those of the paper, section 5; it gives neither R_HAI, here ten times R_AI, nor a least rate, here R_AI.
+    /// Those of the paper, section 5; it gives neither R_HAI, here ten times R_AI, nor a least rate, here
+    /// R_AI.
     fn default() -> Self {
         let micro = PS_PER_SECOND / 1_000_000;
         Self {

@@ -1,5 +1,7 @@
 //! Which packets are captured.
 
+use std::path::Path;
+
 use paceline_kernel::Time;
 
 use super::{DUMBBELL, mistake, read, run};
@@ -13,7 +15,9 @@ fn with(keys: &str) -> String {
 fn each_direction_and_each_port_is_a_file() {
     let names = |keys: &str| {
         let files = run(&with(keys), Time::millis(100)).files.into_iter();
-        let names = files.map(|file| file.name.into_owned()).filter(|name| name.ends_with(".pcap"));
+        let names = files
+            .map(|file| file.name.into_owned())
+            .filter(|name| Path::new(name).extension().is_some_and(|ending| ending == "pcap"));
         names.collect::<Vec<_>>()
     };
     assert_eq!(names("").len(), 0);
