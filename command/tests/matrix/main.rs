@@ -136,6 +136,11 @@ fn packets_of_tcp() {
 }
 
 #[test]
+fn packets_of_a_collective() {
+    agrees("Packets, collective");
+}
+
+#[test]
 fn packets_over_a_link_that_fails() {
     agrees("Packets, a link that fails");
 }
