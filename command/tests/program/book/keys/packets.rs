@@ -43,7 +43,7 @@ pub fn packets(of: &str) -> Option<String> {
             ("star", keys + &link("link", ""))
         }
         "capture" => ("star", format!("hosts = 2\ncapture = [\"*\"]\n{}", link("link", ""))),
-        "star" | "on-off" | "list" | "load" | "rdma" | "tcp" => star(""),
+        "star" | "on-off" | "list" | "load" | "rdma" | "tcp" | "after" => star(""),
         _ if application(of).is_some() => star(""),
         _ => return None,
     };
@@ -52,6 +52,12 @@ pub fn packets(of: &str) -> Option<String> {
         "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
         "rdma" => format!("{ends}transport = \"rdma\"\n"),
         "tcp" => format!("{ends}transport = \"tcp\"\n"),
+        "after" => {
+            let table =
+                |from, to| format!("from = \"host-{from}\"\nto = \"host-{to}\"\ntransport = \"tcp\"\n");
+            let (before, behind) = (table(0, 1), table(1, 0));
+            format!("{before}name = \"a\"\nbytes = \"1kB\"\n[[model.flows]]\n{behind}after = \"a\"\n")
+        }
         "list" => "transport = \"tcp\"\nlist = \"flows.csv\"\n".to_owned(),
         "load" => {
             let load = "transport = \"tcp\"\nload = 0.5\nsizes = \"sizes.txt\"\nuntil = \"1ms\"\n";
