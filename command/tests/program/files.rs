@@ -186,23 +186,26 @@ fn files_of_the_output_folder_are_written_through_links_and_keep_their_permissio
 }
 
 #[test]
-fn tables_are_written_as_parquet_and_take_the_place_of_the_same_in_csv() {
+fn tables_are_written_as_parquet() {
     let folder = folder();
-    let run = |more: &[&str]| {
-        let arguments = [&["run", "grid.toml", "--json", "--out", "out"], more].concat();
+    let run = |out: &str, more: &[&str]| {
+        let arguments = [&["run", "grid.toml", "--json", "--out", out], more].concat();
         let output = paceline(folder.path(), &arguments);
         assert!(output.status.success(), "{more:?}: {}", stderr(&output));
-        names(&folder.path().join("out"))
+        names(&folder.path().join(out))
     };
-    assert_eq!(run(&[]), ["links.csv", "summary.json", "trips.csv"]);
+    assert_eq!(run("lines", &[]), ["links.csv", "summary.json", "trips.csv"]);
     let parquet = ["links.parquet", "summary.json", "trips.parquet"];
-    assert_eq!(run(&["--parquet"]), parquet);
+    assert_eq!(run("out", &["--parquet"]), parquet);
     let read = |name: &str| fs::read(folder.path().join("out").join(name)).unwrap();
     let summary: Value = serde_json::from_slice(&read("summary.json")).unwrap();
     assert_eq!(summary["files"], serde_json::json!(["trips.parquet", "links.parquet"]));
     let before = ["links.parquet", "trips.parquet"].map(read);
     assert!(before.iter().all(|file| file.starts_with(b"PAR1") && file.ends_with(b"PAR1")));
-    assert_eq!(run(&["--parquet", "--set", "run.threads=2", "--set", "run.protocol=optimistic"]), parquet);
+    assert_eq!(
+        run("out", &["--parquet", "--set", "run.threads=2", "--set", "run.protocol=optimistic"]),
+        parquet
+    );
     assert!(["links.parquet", "trips.parquet"].map(read) == before, "the bytes do not depend on the run");
     let refused = paceline(folder.path(), &["run", "grid.toml", "--parquet"]);
     assert!(stderr(&refused).contains("--out <DIR>") && refused.status.code() == Some(2));

@@ -53,10 +53,11 @@ pub fn packets(of: &str) -> Option<String> {
         "rdma" => format!("{ends}transport = \"rdma\"\n"),
         "tcp" => format!("{ends}transport = \"tcp\"\n"),
         "after" => {
-            let table =
-                |from, to| format!("from = \"host-{from}\"\nto = \"host-{to}\"\ntransport = \"tcp\"\n");
+            let table = |from, to| {
+                format!("from = \"host-{from}\"\nto = \"host-{to}\"\ntransport = \"tcp\"\nbytes = \"1kB\"\n")
+            };
             let (before, behind) = (table(0, 1), table(1, 0));
-            format!("{before}name = \"a\"\nbytes = \"1kB\"\n[[model.flows]]\n{behind}after = \"a\"\n")
+            format!("{before}name = \"a\"\n[[model.flows]]\n{behind}after = \"a\"\n")
         }
         "list" => "transport = \"tcp\"\nlist = \"flows.csv\"\n".to_owned(),
         "load" => {
