@@ -40,7 +40,7 @@ impl Results for Packets {
         let mut summary = Summary::default();
         self.count(&all, &mut summary);
         measure(&all, &rows, run_s, &mut summary);
-        self.tell_of_tcp(&rows, &mut summary);
+        self.count_tcp(&rows, &mut summary);
         if self.switches.is_some() {
             all.switches.summarize(self.network(), &mut summary);
         }
@@ -95,7 +95,7 @@ impl Packets {
     }
 
     /// What connections counted, where there are any, and those that were given up.
-    fn tell_of_tcp(&self, rows: &[FlowRow], summary: &mut Summary) {
+    fn count_tcp(&self, rows: &[FlowRow], summary: &mut Summary) {
         let ends = || rows.iter().flat_map(|row| row.result.ends());
         if ends().next().is_none() {
             return;

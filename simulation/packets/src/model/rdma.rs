@@ -104,7 +104,7 @@ impl Packets {
     ) {
         let ends = self.flows.ends[flow as usize];
         let to = if is_back { ends.from } else { ends.to };
-        // Only data is marked: nobody would be told of marks of answers.
+        // Only data is marked: nobody would hear of marks of answers.
         let ecn = if matches!(body.kind, RdmaKind::Data(_)) { Ecn::Capable0 } else { Ecn::NotCapable };
         self.forward(state, now_ps, to, RdmaPacket { body, flow, slack: 0, ecn, is_back }, cx);
     }

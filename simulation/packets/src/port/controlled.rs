@@ -12,9 +12,9 @@ pub(crate) struct Controlled {
     pub queue: Queue<Carried>,
     /// What the neighbour has paused.
     pub paused: Classes,
-    /// What the neighbour is to pause, and what it was told last.
+    /// What the neighbour is to pause, and what the last frame to it said.
     pub wanted: Classes,
-    pub told: Classes,
+    pub announced: Classes,
     /// The packet that is being sent, which still counts in the switch.
     pub sending: Option<Held>,
     /// Frames that paused a class.
@@ -24,6 +24,6 @@ pub(crate) struct Controlled {
 impl Controlled {
     pub fn new(queue: Queue<Carried>) -> Self {
         let none = Classes::NONE;
-        Self { queue, paused: none, wanted: none, told: none, sending: None, pauses: 0 }
+        Self { queue, paused: none, wanted: none, announced: none, sending: None, pauses: 0 }
     }
 }

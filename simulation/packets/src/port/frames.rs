@@ -58,12 +58,13 @@ impl Port {
     /// later: what it says, and when. It is never lost and knows no jitter.
     pub(crate) fn send_frame(&mut self, wire: &Wire, now_ps: u64) -> Option<(Classes, Sent)> {
         let controlled = self.controlled_mut();
-        let (wanted, told) = (controlled.wanted, controlled.told);
-        if wanted == told {
+        let (wanted, announced) = (controlled.wanted, controlled.announced);
+        if wanted == announced {
             return None;
         }
-        controlled.told = wanted;
-        controlled.pauses += u64::from((0..8).any(|class| wanted.contains(class) && !told.contains(class)));
+        controlled.announced = wanted;
+        controlled.pauses +=
+            u64::from((0..8).any(|class| wanted.contains(class) && !announced.contains(class)));
         let start_ps = now_ps.max(self.free_ps);
         if start_ps > self.free_ps {
             self.rest = 0;

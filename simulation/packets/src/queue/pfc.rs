@@ -2,8 +2,8 @@
 //! neighbour that sends into it, class by class, before its buffer for that neighbour is full.
 //!
 //! The bytes that came in by a port in a class count until they leave the switch. Above `xoff` the neighbour
-//! is told to pause, at `xon` or below to go on. What it sends before the pause reaches it goes into the
-//! headroom; a packet for which that has no room either is lost.
+//! gets a frame to pause, at `xon` or below one to go on. What it sends before the pause reaches it goes into
+//! the headroom; a packet for which that has no room either is lost.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl PfcSettings {
     }
 }
 
-/// What a neighbour is to be told about a class.
+/// What a frame says to a neighbour about a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PauseSignal {
     /// It sends nothing more of the class.
@@ -52,7 +52,7 @@ pub enum PauseSignal {
 pub struct PfcArrival {
     /// Whether it has room; otherwise it is to be dropped, and does not count.
     pub is_accepted: bool,
-    /// What the neighbour is told.
+    /// What is said to the neighbour, if anything.
     pub signal: Option<PauseSignal>,
 }
 
@@ -74,8 +74,7 @@ pub struct Pfc {
 impl Pfc {
     /// Nothing counted at any of `ports` ports.
     ///
-    /// # Errors
-    /// A class would go on above the threshold at which it pauses.
+    /// # Errors A class would go on above the threshold at which it pauses.
     pub fn new(classes: [Option<PfcSettings>; 8], ports: usize) -> Result<Self, QueueError> {
         if let Some(wrong) = classes.iter().flatten().find(|class| class.xon > class.xoff) {
             return Err(QueueError {
@@ -135,7 +134,7 @@ impl Pfc {
         self.counts[port][usize::from(class.min(7))].bytes
     }
 
-    /// Whether the neighbour at a port was told last to pause a class.
+    /// Whether the last frame to the neighbour at a port paused a class.
     pub fn is_paused(&self, port: usize, class: u8) -> bool {
         self.counts[port][usize::from(class.min(7))].is_paused
     }
