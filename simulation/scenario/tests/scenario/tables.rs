@@ -135,7 +135,9 @@ fn mistakes_in_tables_and_lists_have_their_places() {
     );
     let line = place(domains[0].optional::<Vec<String>>("pins").unwrap_err());
     assert!(
-        line.contains("`pins` in [[domain]] cannot be an array: it holds 0; allowed: a list of strings"),
+        line.contains(
+            "`pins` in [[domain]] cannot be an array: it holds the integer 0; allowed: a list of strings"
+        ),
         "{line}"
     );
     let line = place(domains[1].required::<u32>("vcpus").unwrap_err());
