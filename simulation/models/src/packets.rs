@@ -14,6 +14,7 @@ mod flows;
 mod graph;
 mod hosts;
 mod links;
+mod platform;
 mod probability;
 mod queues;
 mod rdma;

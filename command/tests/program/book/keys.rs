@@ -219,6 +219,7 @@ fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
         for (name, content) in [
             ("hosts.movements", "0 0 0 100 50 50\n0 10 10 100 500 500\n"),
             ("net.edges", "a b 1\nb c 1\n"),
+            ("net.xml", packets::PLATFORM),
             ("flows.csv", "start,from,to,bytes\n0,host-0,host-1,1000\n"),
             ("sizes.txt", "1000 0\n2000 1\n"),
         ] {

@@ -4,6 +4,7 @@ mod applications;
 mod capture;
 mod failures;
 mod files;
+mod platform;
 mod rdma;
 mod switches;
 

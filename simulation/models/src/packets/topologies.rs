@@ -4,7 +4,7 @@ use paceline_packets::{Network, PacketError, topology};
 use paceline_scenario::{ScenarioError, Section};
 
 use super::refusal::refuse_topology;
-use super::{changes, graph, links};
+use super::{changes, graph, links, platform};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Topology {
@@ -17,9 +17,10 @@ enum Topology {
     Dragonfly,
     Random,
     File,
+    Platform,
 }
 
-const TOPOLOGIES: [(&str, Topology); 9] = [
+const TOPOLOGIES: [(&str, Topology); 10] = [
     ("dumbbell", Topology::Dumbbell),
     ("line", Topology::Line),
     ("star", Topology::Star),
@@ -29,6 +30,7 @@ const TOPOLOGIES: [(&str, Topology); 9] = [
     ("dragonfly", Topology::Dragonfly),
     ("random", Topology::Random),
     ("file", Topology::File),
+    ("platform", Topology::Platform),
 ];
 
 /// Reads the key `topology`, and those of that topology: numbers of nodes, links by what they join, and the
@@ -37,6 +39,10 @@ pub fn read(section: &mut Section, seed: u64) -> Result<(Network, Vec<String>), 
     let chosen = section.choice("topology", &TOPOLOGIES, None)?;
     if chosen == Topology::File {
         return graph::read(section);
+    }
+    if chosen == Topology::Platform {
+        let (network, notices) = platform::read(section)?;
+        return Ok((changes::read(section, network)?, notices));
     }
     let network = build(section, chosen, seed)?.map_err(|error| refuse_topology(section, &error))?;
     Ok((changes::read(section, network)?, Vec::new()))
@@ -83,7 +89,7 @@ fn build(
             let between = links::read(section, "between")?;
             topology::dragonfly([groups, routers, hosts, global], &access, &local, &between)
         }
-        Topology::File => unreachable!("files are read elsewhere"),
+        Topology::File | Topology::Platform => unreachable!("files are read elsewhere"),
         Topology::Random => {
             let (hosts, links) = (section.required("hosts")?, section.required("links")?);
             let (access, trunk) = (links::read(section, "access")?, links::read(section, "trunk")?);

@@ -14,6 +14,7 @@ mod mpi_reader;
 mod mpi_requests;
 mod mpi_trace;
 mod packets_modes;
+mod packets_platforms;
 mod phold;
 mod traffic_modes;
 mod wireless_modes;

@@ -1,5 +1,9 @@
 //! Scenarios of packet networks of which the keys are those of a table.
 
+/// Two hosts.
+pub const PLATFORM: &str = r#"<?xml version='1.0'?><platform version="4.1"><cluster id="c" prefix="host-" suffix="" radical="0-1"
+    speed="1Gf" bw="125MBps" lat="50us"/></platform>"#;
+
 /// A packet network of this topology, or with such a queue, loss or source.
 pub fn packets(of: &str) -> Option<String> {
     let link = |name: &str, more: &str| format!("{name} = {{ rate = \"1Gbps\", latency = \"1us\"{more} }}\n");
@@ -36,6 +40,10 @@ pub fn packets(of: &str) -> Option<String> {
             let changes = "[[model.changes]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\n";
             let path = "path = \"net.edges\"\nnumbers = \"weight\"\n".to_owned();
             ("file", path + &plain(&["link", "access"]) + changes)
+        }
+        "platform" => {
+            let queue = "queue = { kind = \"drop-tail\", packets = 9 }\n";
+            ("platform", format!("path = \"net.xml\"\n{queue}"))
         }
         "samples" => {
             let links = "links = [{ from = \"host-0\", to = \"switch\" }]";

@@ -27,7 +27,7 @@ wire_bytes = 1250
 const LINKS: &str = "from,to,rate,latency,weight\nKöln,Bonn,100Mbps,2ms,1.5\nBonn,\"Mainz, am Rhein\",,,3\n";
 
 /// Reads `text` beside these files.
-fn beside(files: &[(&str, &str)], text: &str) -> Result<Packets, ScenarioError> {
+pub fn beside(files: &[(&str, &str)], text: &str) -> Result<Packets, ScenarioError> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
         std::fs::write(folder.path().join(name), content).unwrap();
@@ -36,7 +36,7 @@ fn beside(files: &[(&str, &str)], text: &str) -> Result<Packets, ScenarioError> 
 }
 
 #[track_caller]
-fn refused(files: &[(&str, &str)], text: &str, words: &[&str]) {
+pub fn refused(files: &[(&str, &str)], text: &str, words: &[&str]) {
     let line = beside(files, text).expect_err(text).one_line();
     for word in words {
         assert!(line.contains(word), "{line} says {word}");
