@@ -8,6 +8,8 @@ use paceline_packets::{
     Drive, Ecmp, Flow, LinkSpec, NetResults, Network, NetworkBuilder, NodeKind, Packets, Tcp, Udp, topology,
 };
 
+use crate::random::join_switches;
+
 use crate::digests::agree_in_every_way;
 use crate::networks::sequential;
 
@@ -34,21 +36,7 @@ fn draw_network(rng: &mut Rng) -> Network {
         }
         spec
     };
-    for number in 0..switches {
-        let switch = builder.node(format!("s{number}"), NodeKind::Switch).unwrap();
-        if number > 0 {
-            let spec = link(rng);
-            builder.link(rng.below(u64::from(switch)) as u32, switch, &spec).unwrap();
-        }
-    }
-    for one in 0..switches {
-        for other in one + 1..switches {
-            if rng.chance(0.4) {
-                // One that is there already is refused, and changes nothing.
-                let _ = builder.link(one, other, &link(rng));
-            }
-        }
-    }
+    join_switches(&mut builder, rng, switches, 0.4, link);
     for number in 0..2 + rng.below(5) as u32 {
         let host = builder.node(format!("h{number}"), NodeKind::Host).unwrap();
         for _ in 0..1 + rng.below(2) {

@@ -54,21 +54,7 @@ fn draw_network(rng: &mut Rng) -> Network {
         spec.jitter = rng.chance(0.2).then_some(Jitter { delay, keeps_order: true });
         spec
     };
-    for number in 0..switches {
-        let switch = builder.node(format!("s{number}"), NodeKind::Switch).unwrap();
-        if number > 0 {
-            let spec = link(rng);
-            builder.link(rng.below(u64::from(switch)) as u32, switch, &spec).unwrap();
-        }
-    }
-    for one in 0..switches {
-        for other in one + 1..switches {
-            if rng.chance(0.3) {
-                // One that is there already is refused, and changes nothing.
-                let _ = builder.link(one, other, &link(rng));
-            }
-        }
-    }
+    join_switches(&mut builder, rng, switches, 0.3, link);
     for number in 0..2 + rng.below(u64::from(switches)) as u32 {
         let host = builder.node(format!("h{number}"), NodeKind::Host).unwrap();
         let spec = link(rng);
@@ -132,4 +118,29 @@ fn packets_are_conserved_and_do_not_overtake() {
         arrived += results.packets_arrived;
     }
     assert!(dropped > 1_000 && under_way > 1_000 && arrived > 10_000, "{dropped}, {under_way}, {arrived}");
+}
+
+/// Adds switches that are all joined, and a link between any other two of them by this chance.
+pub fn join_switches(
+    builder: &mut NetworkBuilder,
+    rng: &mut Rng,
+    switches: u32,
+    chance: f64,
+    link: impl Fn(&mut Rng) -> LinkSpec,
+) {
+    for number in 0..switches {
+        let switch = builder.node(format!("s{number}"), NodeKind::Switch).unwrap();
+        if number > 0 {
+            let spec = link(rng);
+            builder.link(rng.below(u64::from(switch)) as u32, switch, &spec).unwrap();
+        }
+    }
+    for one in 0..switches {
+        for other in one + 1..switches {
+            if rng.chance(chance) {
+                // One that is there already is refused, and changes nothing.
+                let _ = builder.link(one, other, &link(rng));
+            }
+        }
+    }
 }
