@@ -11,7 +11,7 @@ mod ends;
 
 use std::collections::BTreeMap;
 
-use paceline_network::{HostId, Link, LinkId, Platform, Sharing};
+use paceline_network::{HostId, Link, LinkId, Platform, Settings, Sharing};
 use paceline_packets::{LinkSpec, Network, NetworkBuilder, NodeKind, PacketError};
 use paceline_scenario::{ScenarioError, Section, inputs};
 
@@ -164,6 +164,11 @@ impl<'p> Joined<'p> {
 
     fn notices(&self, platform: &Platform, network: &Network) -> Vec<String> {
         let mut notices = platform.notices().to_vec();
+        if *platform.settings() != Settings::default() {
+            notices.push(
+                "what the platform's <config> says of SimGrid's network models has no effect".to_owned(),
+            );
+        }
         let media = self.links.iter().zip(&self.ends).filter(|(_, ends)| matches!(ends, Ends::Medium(_)));
         let media: Vec<&str> = media.map(|(link, _)| link.name.as_str()).collect();
         if !media.is_empty() {

@@ -1,6 +1,6 @@
 //! Scenarios of packet networks of which the keys are those of a table.
 
-/// Two hosts.
+/// A platform file of two hosts, the least that is a network.
 pub const PLATFORM: &str = r#"<?xml version='1.0'?><platform version="4.1"><cluster id="c" prefix="host-" suffix="" radical="0-1"
     speed="1Gf" bw="125MBps" lat="50us"/></platform>"#;
 

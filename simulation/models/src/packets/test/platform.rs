@@ -57,6 +57,9 @@ fn a_packet_takes_the_links_of_its_route() {
         assert!((delay - 0.004_01).abs() < 1e-12, "{delay}");
         assert_eq!(notices, "");
     }
+    let config = "<config id=\"g\"><prop id=\"network/bandwidth-factor\" value=\"0.5\"/></config>";
+    let (_, notices) = delay(&platform(&format!("{config}{PATH}")), "a", "b");
+    assert!(notices.contains("<config> says of SimGrid's network models has no effect"), "{notices}");
     // Links of a cluster are split; each is one with both directions.
     let model = model(&cluster(""), "n0", "n3");
     let network = model.network();
