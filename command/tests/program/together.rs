@@ -25,7 +25,8 @@ const ROADS: &str = "[model]\nkind = \"traffic\"\ngrid = 8\nrate = 5\n[run]\nunt
 const WIRELESS: &str =
     "[model]\nkind = \"wireless\"\nhosts = 80\nsteps = 8\nside = 2000\nregions = 4\n[run]\n";
 
-/// Streams and packets over links of which one fails, with routes that follow and a queue that is sampled.
+/// Streams and packets over links of which one fails, with routes that follow, a queue that is sampled and
+/// links that are captured.
 const PACKETS: &str = r#"[model]
 kind = "packets"
 topology = "leaf-spine"
@@ -35,6 +36,7 @@ hosts = 2
 access = { rate = "100Mbps", latency = "10us" }
 fabric = { rate = "100Mbps", latency = "20us", queue = { kind = "codel", packets = 50 } }
 convergence = "10ms"
+capture = ["leaf-0 <-> spine-0", "leaf-1 <-> spine-0"]
 sample = { every = "1ms", links = [{ from = "leaf-0", to = "spine-1" }] }
 [[model.changes]]
 from = "leaf-0"
@@ -216,6 +218,9 @@ fn files_are_those_of_one_process() {
         }
         let [one, three] = ["one", "three"].map(|out| results(&folder.path().join(out)));
         assert!(!one.is_empty() && one == three, "{name}: the same files, to the byte");
+        let captures =
+            one.iter().filter(|(file, _)| Path::new(file).extension().is_some_and(|end| end == "pcap"));
+        assert_eq!(captures.count(), if name == "packets.toml" { 2 } else { 0 }, "{name}");
     }
 }
 
