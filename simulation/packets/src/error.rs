@@ -72,6 +72,9 @@ pub enum PacketError {
          that end there"
     )]
     WaitElsewhere { flow: u32, before: u32 },
+    /// A packet of a trace that cannot be sent; the first has number 1.
+    #[error("packet {packet} of the trace {problem}; allowed: {allowed}")]
+    Trace { packet: usize, problem: String, allowed: &'static str },
     /// Flows that wait for each other never begin.
     #[error(
         "flow {flow} waits for flow {before}, which waits for flow {flow} in turn, directly or by way of others; \

@@ -8,6 +8,7 @@
 //! | [`links`] | links as CSV |
 //! | [`Cdf::read`] | a distribution of flow sizes, as those of pFabric and HPCC |
 //! | [`flow_list`] | flows as CSV, or as HPCC's generator writes them |
+//! | [`trace`] | packets of a flow as CSV: when each is sent, and its length |
 //!
 //! Invariants: no text makes a reader panic; time and memory are proportional to the text; equal texts give
 //! equal values on every machine; what a file does not say is taken from [`Defaults`] and said in
@@ -23,6 +24,7 @@ mod graph;
 mod graphml;
 mod links;
 mod number;
+mod trace;
 mod xml;
 
 #[cfg(test)]
@@ -36,6 +38,7 @@ pub use flow_list::{FlowList, ListedFlow, flow_list};
 pub use graph::{Defaults, Graph, GraphLink, GraphNode};
 pub use graphml::graphml;
 pub use links::links;
+pub use trace::trace;
 
 /// A mistake in a file: its place, what is wrong, and what is allowed instead.
 #[derive(Clone, PartialEq, Eq, Error)]

@@ -10,7 +10,7 @@ use crate::PacketError;
 use crate::network::Network;
 use crate::rdma::Rdma;
 use crate::tcp::Settings;
-use crate::udp::{Source, Udp};
+use crate::udp::{Source, Trace, Udp};
 use check::check;
 
 /// A TCP header without options, in bytes.
@@ -23,6 +23,8 @@ const MOST_HEADER: u32 = 60;
 pub enum Transport {
     /// Packets without an answer.
     Udp(Udp),
+    /// Packets without an answer, each when a trace says and as long as it says.
+    Trace(Arc<Trace>),
     /// A stream of bytes over a connection of its own.
     Tcp(Tcp),
     /// Packets in order at a rate that DCQCN sets.
@@ -33,7 +35,7 @@ impl Transport {
     /// The word for it.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Udp(_) => "udp",
+            Self::Udp(_) | Self::Trace(_) => "udp",
             Self::Tcp(_) => "tcp",
             Self::Rdma(_) => "rdma",
         }
@@ -87,6 +89,11 @@ impl Flow {
     /// A flow of UDP packets that begins at time zero, of class 0.
     pub fn udp(from: u32, to: u32, udp: Udp) -> Self {
         Self { from, to, start_ps: 0, transport: Transport::Udp(udp), class: 0 }
+    }
+
+    /// A flow of UDP packets that follows a trace from time zero on, of class 0. Flows may share one trace.
+    pub fn trace(from: u32, to: u32, trace: Arc<Trace>) -> Self {
+        Self { from, to, start_ps: 0, transport: Transport::Trace(trace), class: 0 }
     }
 
     /// A TCP flow that begins at time zero, of class 0.
@@ -239,11 +246,10 @@ impl Flows {
         for (number, flow) in list.iter().enumerate() {
             check(network, number, flow)?;
             let &Flow { from, to, start_ps, ref transport, .. } = flow;
+            let mut paired = |source| (sending.add(from, number), arriving.add(to, number), Some(source));
             let (from_slot, to_slot, source) = match transport {
-                Transport::Udp(udp) => {
-                    let source = Some(Source::new(udp, start_ps));
-                    (sending.add(from, number), arriving.add(to, number), source)
-                }
+                Transport::Udp(udp) => paired(Source::new(udp, start_ps)),
+                Transport::Trace(trace) => paired(Source::of_trace(trace.clone(), start_ps)),
                 Transport::Tcp(_) => (connections.add(from, number), connections.add(to, number), None),
                 Transport::Rdma(_) => (rdma_sending.add(from, number), rdma_arriving.add(to, number), None),
             };
@@ -286,7 +292,9 @@ impl Flows {
     pub fn tcp(&self, flow: u32) -> &Tcp {
         match &self.list[flow as usize].transport {
             Transport::Tcp(tcp) => tcp,
-            Transport::Udp(_) | Transport::Rdma(_) => unreachable!("only TCP flows have connections"),
+            Transport::Udp(_) | Transport::Trace(_) | Transport::Rdma(_) => {
+                unreachable!("only TCP flows have connections")
+            }
         }
     }
 
@@ -299,7 +307,9 @@ impl Flows {
     pub fn rdma(&self, flow: u32) -> &Rdma {
         match &self.list[flow as usize].transport {
             Transport::Rdma(rdma) => rdma,
-            Transport::Udp(_) | Transport::Tcp(_) => unreachable!("only RDMA flows have such settings"),
+            Transport::Udp(_) | Transport::Trace(_) | Transport::Tcp(_) => {
+                unreachable!("only RDMA flows have such settings")
+            }
         }
     }
 
@@ -322,6 +332,7 @@ impl Flows {
     pub fn most_bytes(&self) -> u32 {
         let most = |flow: &Flow| match &flow.transport {
             Transport::Udp(udp) => udp.wire_bytes,
+            Transport::Trace(trace) => trace.most_bytes(),
             Transport::Tcp(tcp) => {
                 tcp.below_bytes + MOST_HEADER + u32::from(tcp.sender.mss.max(tcp.receiver.mss))
             }
@@ -335,6 +346,7 @@ impl Flows {
 fn least_packet(flow: &Flow) -> u32 {
     match &flow.transport {
         Transport::Udp(udp) => udp.wire_bytes,
+        Transport::Trace(trace) => trace.least_bytes(),
         Transport::Tcp(tcp) => tcp.below_bytes + LEAST_HEADER,
         Transport::Rdma(rdma) => rdma.least_bytes(),
     }

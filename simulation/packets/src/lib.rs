@@ -67,7 +67,6 @@ pub use rdma::{Dcqcn, RateControl, Rdma, RdmaBody, RdmaKind, RdmaReceiver, RdmaS
 pub use results::{FlowResult, LinkResult, NetOutput, NetResults, TcpResult};
 pub use routing::Ecmp;
 pub use sample::QueueSample;
-pub use summary::UDP_HEADER_BYTES;
 pub use switch::results::{HeldUp, SwitchResults};
 pub use switch::{FlowControl, Switch, SwitchSettings};
-pub use udp::{Drive, Span, Udp};
+pub use udp::{Drive, Span, Trace, UDP_HEADER_BYTES, Udp};

@@ -172,6 +172,7 @@ impl Packets {
         let source = self.flows.sources[flow as usize].as_ref().expect("UDP flows have sources");
         let host = state.host.as_mut().expect("flows begin at hosts");
         let sending = &mut host.sending[ends.from_slot as usize];
+        let length = source.bytes(sending.packets);
         sending.packets += 1;
         if let Some(next_ps) = source.next(sending.packets, now_ps, sending, cx.draw()) {
             // Never back, whatever a checkpoint says of the number of packets.
@@ -179,7 +180,7 @@ impl Packets {
             let number = number.wrapping_add(1);
             cx.schedule(tick - cx.now(), NetEvent::Send { flow, number, slack });
         }
-        let (bytes, ecn) = (source.bytes, Ecn::NotCapable);
+        let (bytes, ecn) = (length, Ecn::NotCapable);
         let packet = UdpPacket { sent_ps: now_ps, flow, number, bytes, slack, ecn };
         self.forward(state, now_ps, ends.to, packet, cx);
     }

@@ -17,9 +17,6 @@ use crate::{NetOutput, Network, Packets};
 
 use rows::{FLOWS, FlowRow, LINKS, LinkRow, quoted};
 
-/// What a UDP packet has besides its data: headers of IPv4 (20 bytes), UDP (8) and a point-to-point link (2).
-pub const UDP_HEADER_BYTES: u32 = 30;
-
 /// How many flows, or queues, a line names.
 const NAMED: usize = 5;
 

@@ -1,12 +1,21 @@
-//! Sources of UDP packets: evenly spaced, at random, or in bursts.
+//! Sources of UDP packets: evenly spaced, at random, in bursts, or by a trace.
 //!
 //! Invariant: the moments of an evenly spaced flow are multiples of its interval, each rounded down to a
 //! picosecond by itself, so that nothing adds up.
+
+mod trace;
+
+use std::sync::Arc;
 
 use paceline_kernel::Draw;
 
 use crate::clock::PS_PER_SECOND;
 use crate::host::Sending;
+
+pub use trace::Trace;
+
+/// What a UDP packet has besides its data: headers of IPv4 (20 bytes), UDP (8) and a point-to-point link (2).
+pub const UDP_HEADER_BYTES: u32 = 30;
 
 /// How long a burst, or a pause between bursts, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,13 +64,23 @@ impl Udp {
     }
 }
 
+/// What a source sends when.
+#[derive(Clone, Debug)]
+enum Plan {
+    /// Packets of one length.
+    Drive(Drive),
+    /// The packets of a trace.
+    Trace(Arc<Trace>),
+}
+
 /// A source as hosts compute with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    pub bytes: u32,
+    /// The length of each packet; 0 where the trace says it.
+    bytes: u32,
     /// Packets to be sent in all.
     packets: u64,
-    drive: Drive,
+    plan: Plan,
     start_ps: u64,
     /// The interval is so many picoseconds and `rest` / `rate` of one.
     whole_ps: u64,
@@ -75,7 +94,7 @@ impl Source {
         Self {
             bytes: udp.wire_bytes,
             packets: udp.packets.map_or(u64::MAX, u64::from),
-            drive: udp.drive,
+            plan: Plan::Drive(udp.drive),
             start_ps,
             whole_ps: scaled / udp.rate,
             rest: scaled % udp.rate,
@@ -83,12 +102,49 @@ impl Source {
         }
     }
 
+    /// The source of a flow that follows a trace.
+    pub fn of_trace(trace: Arc<Trace>, start_ps: u64) -> Self {
+        let packets = trace.count().unwrap_or(u64::MAX);
+        Self { bytes: 0, packets, plan: Plan::Trace(trace), start_ps, whole_ps: 0, rest: 0, rate: 1 }
+    }
+
+    /// The length of packet `number`.
+    #[inline(always)]
+    pub fn bytes(&self, number: u64) -> u32 {
+        match &self.plan {
+            Plan::Drive(_) => self.bytes,
+            Plan::Trace(trace) => trace.bytes(number),
+        }
+    }
+
+    /// Whether a packet with this number, modulo 2^32, may have so many bytes.
+    pub fn admits_packet(&self, number: u32, bytes: u32) -> bool {
+        match &self.plan {
+            Plan::Drive(_) => self.bytes == bytes,
+            Plan::Trace(trace) => trace.admits(number, bytes),
+        }
+    }
+
+    /// Whether so many of its packets may have so many bytes together.
+    pub fn admits_sum(&self, packets: u64, bytes: u64) -> bool {
+        let (least, most) = match &self.plan {
+            Plan::Drive(_) => (self.bytes, self.bytes),
+            Plan::Trace(trace) => (trace.least_bytes(), trace.most_bytes()),
+        };
+        let of = |each: u32| u128::from(packets) * u128::from(each);
+        (of(least)..=of(most)).contains(&u128::from(bytes))
+    }
+
     /// When the first packet is sent.
     pub fn first(&self, sending: &mut Sending, draw: Draw<'_>) -> Option<u64> {
         if self.packets == 0 {
             return None;
         }
-        match self.drive {
+        let drive = match &self.plan {
+            Plan::Drive(drive) => drive,
+            Plan::Trace(trace) => return self.moment_of(trace, 0),
+        };
+        match *drive {
             Drive::Constant => Some(self.start_ps),
             Drive::Poisson => Some(self.start_ps.saturating_add(self.gap(draw))),
             Drive::OnOff { on, .. } => {
@@ -104,11 +160,19 @@ impl Source {
         if number >= self.packets {
             return None;
         }
-        match self.drive {
-            Drive::Constant => Some(self.moment(number)),
-            Drive::Poisson => Some(now_ps.saturating_add(self.gap(draw))),
-            Drive::OnOff { on, off } => Some(self.next_in_bursts(on, off, now_ps, sending, draw)),
+        match self.plan {
+            Plan::Drive(Drive::Constant) => Some(self.moment(number)),
+            Plan::Drive(Drive::Poisson) => Some(now_ps.saturating_add(self.gap(draw))),
+            Plan::Drive(Drive::OnOff { on, off }) => {
+                Some(self.next_in_bursts(on, off, now_ps, sending, draw))
+            }
+            Plan::Trace(ref trace) => self.moment_of(trace, number),
         }
+    }
+
+    /// When packet `number` of a trace is sent, if there is one.
+    fn moment_of(&self, trace: &Trace, number: u64) -> Option<u64> {
+        trace.moment(number).map(|after_ps| self.start_ps.saturating_add(after_ps))
     }
 
     /// Whether that is what a host can remember of it.

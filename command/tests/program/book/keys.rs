@@ -221,6 +221,7 @@ fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
             ("net.edges", "a b 1\nb c 1\n"),
             ("net.xml", packets::PLATFORM),
             ("flows.csv", "start,from,to,bytes\n0,host-0,host-1,1000\n"),
+            ("voice.csv", "time,bytes\n0,200\n20ms,200\n"),
             ("sizes.txt", "1000 0\n2000 1\n"),
         ] {
             fs::write(folder.path().join(name), content).unwrap();

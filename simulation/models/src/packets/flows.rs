@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Rdma, Span, Tcp, Udp};
+use paceline_packets::{Drive, Flow, Network, NodeKind, PacketError, Rdma, Span, Tcp, Trace, Udp, files};
 use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
 
 use super::arrivals::{self, Arrival};
+use super::files::Text;
 use super::hosts::ends;
 use super::refusal::refuse;
 use super::waits::Waits;
@@ -35,6 +36,7 @@ const TRANSPORTS: [(&str, Kind); 3] = [("tcp", Kind::Tcp), ("udp", Kind::Udp), (
 enum Sender {
     Tcp(Tcp),
     Udp(UdpSource),
+    Trace(Arc<Trace>),
     Rdma(Arc<Rdma>),
 }
 
@@ -44,7 +46,7 @@ impl Sender {
         match self {
             Self::Tcp(tcp) => Some(tcp.bytes),
             Self::Rdma(rdma) => Some(rdma.bytes),
-            Self::Udp(_) => None,
+            Self::Udp(_) | Self::Trace(_) => None,
         }
     }
 
@@ -52,6 +54,7 @@ impl Sender {
         match self {
             Self::Tcp(tcp) => Flow::tcp(from, to, tcp.clone()).starting(start_ps),
             Self::Rdma(rdma) => Flow::rdma(from, to, rdma.clone()).starting(start_ps),
+            Self::Trace(trace) => Flow::trace(from, to, trace.clone()).starting(start_ps),
             Self::Udp(source) => source.flow(network, from, to, start_ps),
         }
     }
@@ -61,7 +64,7 @@ impl Sender {
         match self {
             Self::Tcp(tcp) => Self::Tcp(tcp.clone().bytes(bytes)),
             Self::Rdma(rdma) => Self::Rdma(Arc::new(Rdma { bytes: Some(bytes), ..Rdma::clone(rdma) })),
-            Self::Udp(_) => unreachable!("only streams come from lists and by loads"),
+            Self::Udp(_) | Self::Trace(_) => unreachable!("only streams come from lists and by loads"),
         }
     }
 }
@@ -99,7 +102,7 @@ fn read_entry(
     let start: Picoseconds = entry.or("start", Picoseconds::default())?;
     let sender = match kind {
         Kind::Tcp => Sender::Tcp(tcp::read(entry)?),
-        Kind::Udp => Sender::Udp(read_udp(entry)?),
+        Kind::Udp => read_udp(entry)?,
         Kind::Rdma => Sender::Rdma(Arc::new(rdma::read(entry)?)),
     };
     let is_tcp = matches!(sender, Sender::Tcp(_));
@@ -174,12 +177,21 @@ enum Sending {
     OnOff,
 }
 
-const SENDINGS: [(&str, Sending); 3] =
-    [("constant", Sending::Constant), ("poisson", Sending::Poisson), ("on-off", Sending::OnOff)];
+/// By its word; none for packets that a file gives.
+const SENDINGS: [(&str, Option<Sending>); 4] = [
+    ("constant", Some(Sending::Constant)),
+    ("poisson", Some(Sending::Poisson)),
+    ("on-off", Some(Sending::OnOff)),
+    ("trace", None),
+];
 
 /// Reads the keys `rate`, `wire_bytes`, `packets`, `drive` ("constant"), `stagger` (true) with a constant
-/// rate; `on`, `off` and `spans` ("exponential") with an on-off source.
-fn read_udp(entry: &mut Section) -> Result<UdpSource, ScenarioError> {
+/// rate; `on`, `off` and `spans` ("exponential") with an on-off source. With "trace" as `drive`, none of
+/// these, but `trace` and `repeat`.
+fn read_udp(entry: &mut Section) -> Result<Sender, ScenarioError> {
+    let Some(sending) = entry.choice("drive", &SENDINGS, Some(Some(Sending::Constant)))? else {
+        return Ok(Sender::Trace(Arc::new(read_trace(entry)?)));
+    };
     let rate: Rate = entry.required("rate")?;
     let wire_bytes: u32 = entry.required("wire_bytes")?;
     if !(1..=MOST_BYTES).contains(&wire_bytes) {
@@ -189,7 +201,7 @@ fn read_udp(entry: &mut Section) -> Result<UdpSource, ScenarioError> {
     }
     let packets: Option<u32> = entry.optional("packets")?;
     let mut stagger = false;
-    let drive = match entry.choice("drive", &SENDINGS, Some(Sending::Constant))? {
+    let drive = match sending {
         Sending::Constant => {
             stagger = entry.or("stagger", true)?;
             Drive::Constant
@@ -202,5 +214,19 @@ fn read_udp(entry: &mut Section) -> Result<UdpSource, ScenarioError> {
             Drive::OnOff { on: span(on.ps), off: span(off.ps) }
         }
     };
-    Ok(UdpSource { udp: Udp { rate: rate.bps, wire_bytes, drive, packets }, stagger })
+    Ok(Sender::Udp(UdpSource { udp: Udp { rate: rate.bps, wire_bytes, drive, packets }, stagger }))
+}
+
+/// Reads the keys `trace`, a file with packets, and `repeat`: after how long it begins again.
+fn read_trace(entry: &mut Section) -> Result<Trace, ScenarioError> {
+    let Some(path) = entry.file("trace")? else {
+        let allowed = "`trace`, a file with a line for each packet: time,bytes";
+        return Err(entry.refuse("drive", "a trace without a file", allowed));
+    };
+    let text = Text::load(&path)?;
+    let trace = files::trace(&text.name, &text.text).map_err(|error| text.mistake(error))?;
+    match entry.optional::<Picoseconds>("repeat")? {
+        None => Ok(trace),
+        Some(period) => trace.repeated(period.ps).map_err(|error| refuse(entry, "repeat", &error)),
+    }
 }

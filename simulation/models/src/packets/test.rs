@@ -332,6 +332,7 @@ fn mistakes_in_flows() {
     mistake("1000", "0", &["net.toml:11:14", "packets of 0 bytes", "from 1 to 1000000"]);
     mistake("1000", "1000\nburst = 2", &["net.toml:12:1", "unknown key `burst`", "packets"]);
     mistake("1000", "1000\ndrive = \"on-off\"\non = \"1ms\"", &["missing key `off`"]);
+    mistake("1000", "1000\ndrive = \"trace\"", &["a trace without a file", "time,bytes"]);
     mistake("1000", "1000\ndrive = \"poisson\"\nstagger = true", &["unknown key `stagger`"]);
     mistake("1000", "1000\nstart = \"12d\"", &["net.toml:12:9", "start", "11 days"]);
     for (keys, words) in [

@@ -103,7 +103,7 @@ struct World<'a> {
 fn settings(flow: &Flow) -> &Settings {
     match &flow.transport {
         Transport::Tcp(tcp) => &tcp.sender,
-        Transport::Udp(_) | Transport::Rdma(_) => unreachable!("all flows are TCP"),
+        Transport::Udp(_) | Transport::Trace(_) | Transport::Rdma(_) => unreachable!("all flows are TCP"),
     }
 }
 

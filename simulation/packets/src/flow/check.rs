@@ -61,7 +61,7 @@ pub fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), Packet
                 settings.check().map_err(refused)?;
             }
         }
-        Transport::Udp(_) => {}
+        Transport::Udp(_) | Transport::Trace(_) => {}
     }
     if flow.class > 7 {
         return refuse("class", u64::from(flow.class), "from 0 to 7");

@@ -9,6 +9,7 @@ use crate::host::{Arrivals, HostState, Sending};
 use crate::link::MOST_BYTES;
 use crate::packet::{Carried, NetEvent};
 use crate::results::NetOutput;
+use crate::udp::Source;
 
 /// More than the delays of all packets of a run add up to.
 const MOST_DELAYS_PS: u128 = 1 << 100;
@@ -35,9 +36,9 @@ impl Packets {
             source(flow).is_some_and(|source| source.admits(sending)) && sending.packets <= MOST_COUNT
         };
         let arrives = |(flow, arrivals): (&u32, &Arrivals)| {
-            let bytes = source(flow).map_or(0, |source| u64::from(source.bytes));
+            let admits = |source: &Source| source.admits_sum(arrivals.packets, arrivals.bytes);
             arrivals.packets.max(arrivals.reordered) <= MOST_COUNT
-                && arrivals.bytes == arrivals.packets * bytes
+                && source(flow).map_or(arrivals.bytes == 0, admits)
                 && arrivals.delay_sum_ps <= MOST_DELAYS_PS
                 && arrivals.last_ps <= LATEST_PS
         };
@@ -71,7 +72,8 @@ impl Packets {
         match *event {
             NetEvent::Udp(ref packet) => {
                 let source = self.flows.sources[packet.flow as usize].as_ref();
-                is_slack(packet.slack) && source.is_some_and(|source| source.bytes == packet.bytes)
+                let admits = |source: &Source| source.admits_packet(packet.number, packet.bytes);
+                is_slack(packet.slack) && source.is_some_and(admits)
             }
             NetEvent::Tcp(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
             NetEvent::Rdma(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,

@@ -5,9 +5,7 @@ use paceline_results::Column;
 use crate::clock::PS_PER_SECOND;
 use crate::results::{FlowResult, LinkResult};
 use crate::tcp::State;
-use crate::{Flow, Network, Rdma, Tcp, Transport, Udp};
-
-use super::UDP_HEADER_BYTES;
+use crate::{Flow, Network, Rdma, Tcp, Trace, Transport, UDP_HEADER_BYTES, Udp};
 
 /// The TCP header, and what timestamps add to it (RFC 7323, section 3.2, with two bytes of padding).
 const TCP_HEADER: u64 = 20;
@@ -83,6 +81,7 @@ impl FlowRow {
         };
         match &flow.transport {
             Transport::Udp(udp) => row.udp(udp),
+            Transport::Trace(trace) => row.trace(trace),
             Transport::Tcp(tcp) => row.tcp(network, tcp),
             Transport::Rdma(rdma) => row.rdma(network, rdma),
         }
@@ -95,6 +94,14 @@ impl FlowRow {
         // A flow of no packets has ended when it begins.
         let end_ps = is_done.then_some(arrivals.last_ps.max(self.start_ps));
         Self { end_ps, bytes: arrivals.bytes - arrivals.packets * header, ..self }
+    }
+
+    fn trace(self, trace: &Trace) -> Self {
+        let arrivals = &self.result.arrivals;
+        let is_done = trace.count() == Some(arrivals.packets);
+        let end_ps = is_done.then_some(arrivals.last_ps.max(self.start_ps));
+        let header = arrivals.packets * u64::from(UDP_HEADER_BYTES);
+        Self { end_ps, bytes: arrivals.bytes - header, ..self }
     }
 
     fn tcp(self, network: &Network, tcp: &Tcp) -> Self {

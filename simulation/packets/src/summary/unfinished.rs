@@ -107,13 +107,17 @@ impl Packets {
         }
         let mut loads: Vec<(u128, Option<usize>)> = vec![(0, None); behind.len()];
         for (flow, of) in self.flows().iter().enumerate() {
-            let Transport::Udp(udp) = &of.transport else { continue };
+            let (rate, is_endless) = match &of.transport {
+                Transport::Udp(udp) => (mean_rate(udp), udp.packets.is_none()),
+                Transport::Trace(trace) => (trace.mean_rate(), trace.count().is_none()),
+                Transport::Tcp(_) | Transport::Rdma(_) => continue,
+            };
             let hash = mix((flow as u64) << 32 ^ self.seed);
             let mut node = of.from;
-            while node != of.to && udp.packets.is_none() {
+            while node != of.to && is_endless {
                 let Some(port) = network.next_port_at(now_ps as u64, node, of.to, hash) else { break };
                 if let Ok(place) = behind.binary_search(&(node, port)) {
-                    loads[place].0 += mean_rate(udp);
+                    loads[place].0 += rate;
                     loads[place].1.get_or_insert(flow);
                 }
                 node = network.peer(node, port);
@@ -133,6 +137,7 @@ impl Packets {
 fn is_open(flow: &Flow, row: &FlowRow) -> bool {
     match &flow.transport {
         Transport::Udp(udp) => udp.packets.is_some_and(|all| row.result.sending.packets < u64::from(all)),
+        Transport::Trace(trace) => trace.count().is_some_and(|all| row.result.sending.packets < all),
         Transport::Tcp(tcp) => tcp.bytes.is_some() && row.completion_ps().is_none() && !row.is_given_up(),
         Transport::Rdma(rdma) => rdma.bytes.is_some() && row.completion_ps().is_none(),
     }

@@ -13,6 +13,7 @@ mod rdma;
 mod routes;
 mod switches;
 mod tcp;
+mod traces;
 mod tshark;
 mod udp;
 mod validation;

@@ -51,13 +51,16 @@ pub fn packets(of: &str) -> Option<String> {
             ("star", keys + &link("link", ""))
         }
         "capture" => ("star", format!("hosts = 2\ncapture = [\"*\"]\n{}", link("link", ""))),
-        "star" | "on-off" | "list" | "load" | "rdma" | "tcp" | "after" => star(""),
+        "star" | "on-off" | "trace" | "list" | "load" | "rdma" | "tcp" | "after" => star(""),
         _ if application(of).is_some() => star(""),
         _ => return None,
     };
     let ends = "from = \"host-*\"\nto = \"opposite\"\n";
     let sources = match of {
         "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
+        "trace" => {
+            format!("{ends}transport = \"udp\"\ndrive = \"trace\"\ntrace = \"voice.csv\"\nrepeat = \"1s\"\n")
+        }
         "rdma" => format!("{ends}transport = \"rdma\"\n"),
         "tcp" => format!("{ends}transport = \"tcp\"\n"),
         "after" => {

@@ -115,6 +115,32 @@ fn lists_of_flows_name_hosts_or_number_them() {
     refused(&[("flows.csv", "start,from,to,bytes\n0,host-1,switch,5\n")], &text, &["\"switch\" as an end"]);
 }
 
+/// The packets of a file, from the start of the flow on, and again after the period.
+#[test]
+fn traces_are_sent_as_their_file_says() {
+    let star = STAR.replace("transport = \"tcp\"", "from = \"host-0\"\nto = \"host-1\"\ntransport = \"udp\"");
+    let text = format!("{star}drive = \"trace\"\ntrace = \"voice.csv\"\nstart = \"1ms\"\n");
+    let voice = &[("voice.csv", "time,bytes\n0,200\n20ms,230\n0.04,1030\n")][..];
+    let run = |text: &str| {
+        let model = beside(voice, text).unwrap_or_else(|error| panic!("{}", error.one_line()));
+        let summary = run_model(model, Time::millis(100));
+        ["packets_sent", "packets_arrived", "goodput_bps"].map(|name| value(&summary, name))
+    };
+    // 30 bytes of each are headers.
+    let bits = f64::from(170 + 200 + 1000) * 8.0;
+    assert_eq!(run(&text)[..2], [3.0, 3.0]);
+    assert_eq!(run(&format!("{text}repeat = \"50ms\"\n")), [6.0, 6.0, 2.0 * bits / 0.1]);
+    let refused = |files, change: &str, words| refused(files, &format!("{text}{change}"), words);
+    refused(&[], "", &["net.toml:10:9", "there is no file"]);
+    refused(&[("voice.csv", "time,bytes\n1,200\n0,200\n")], "", &["voice.csv:3", "after one at"]);
+    refused(
+        voice,
+        "repeat = \"39ms\"",
+        &["net.toml:12:10", "again after 39000000000 ps", "a period above 0"],
+    );
+    refused(voice, "rate = \"1Mbps\"", &["net.toml:12:1", "unknown key `rate`"]);
+}
+
 /// Of 10 links of 1 Gb/s 0.3 for 0.1 s are 37.5 MB; sizes are spread over 1 kB to 1 MB evenly.
 #[test]
 fn flows_at_a_load_bring_so_many_bytes() {

@@ -36,7 +36,7 @@ pub fn clients(all: &Applications, flows: &Flows) -> Result<(), PacketError> {
 fn tcp(flows: &Flows, flow: u32) -> Option<&Tcp> {
     flows.list.get(flow as usize).and_then(|flow| match &flow.transport {
         Transport::Tcp(tcp) => Some(tcp),
-        Transport::Udp(_) | Transport::Rdma(_) => None,
+        Transport::Udp(_) | Transport::Trace(_) | Transport::Rdma(_) => None,
     })
 }
 
