@@ -4,6 +4,7 @@
 //! `PACELINE_CASES` sets the number of damaged versions of each model (default [`CASES`]), `PACELINE_SEED`
 //! the first.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use paceline_engine::{
@@ -15,6 +16,7 @@ use paceline_models::phold::Phold;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
+use paceline_packets::{Flow, LinkSpec, Packets, Trace, topology};
 use paceline_results::{Results, RunFacts};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -170,6 +172,76 @@ fn of_wireless_networks_with_losses() {
     let keys = "hosts = 12\nside = 300\nrange = 75\nrequest_every = \"30ms\"\nstep = \"7ms\"\nspeed = 40\nwindow = 7";
     let model = || built(keys, |section| Csma::from_section(section, 1));
     all_are_refused_or_run("losses", model, Time::millis(40), Time::millis(80), CASES);
+}
+
+/// Two hosts, one of which sends what a trace says to the other by way of a slower link, again and again.
+fn traced() -> Packets {
+    let access = LinkSpec::new(1_000_000_000, 10_000_000);
+    let network = topology::dumbbell(1, &access, &LinkSpec::new(2_000_000, 50_000_000)).expect("a network");
+    let trace = Trace::new((0..40).map(|number| (number * 700_000_001, 100 + number as u32)).collect());
+    let trace = Arc::new(trace.and_then(|trace| trace.repeated(30_000_000_000)).expect("a trace"));
+    let (from, to) = (network.node("left-0").expect("a host"), network.node("right-0").expect("a host"));
+    Packets::new(network, vec![Flow::trace(from, to, trace)]).expect("a model")
+}
+
+#[test]
+fn of_packet_networks_with_traces() {
+    all_are_refused_or_run("a trace", traced, Time::millis(20), Time::millis(80), CASES_OF_PACKETS);
+}
+
+/// Queues of flows and of classes, and what decides about congestion.
+#[test]
+fn of_packet_networks_with_other_queues() {
+    let queue = "kind = \"red\", low = 5, high = 15, packets = 30, ecn = true";
+    let classes = "classes = [{ kind = \"drop-tail\", packets = 9 }, { kind = \"codel\" }]";
+    let class = |keys: String| keys.replace("apart = \"10ms\"", "apart = \"10ms\"\nclass = 1");
+    for (name, keys) in [
+        ("CoDel", DUMBBELL.replace(queue, "kind = \"codel\"")),
+        ("FQ-CoDel", DUMBBELL.replace(queue, "kind = \"fq-codel\"").replace("cubic", "bbr")),
+        ("priorities", class(DUMBBELL.replace(queue, &format!("kind = \"priority\", {classes}")))),
+        ("DRR", class(DUMBBELL.replace(queue, &format!("kind = \"drr\", {classes}")))),
+        ("bursts of loss", DUMBBELL.replace("loss = 0.003", "burst_loss = { to_bad = 0.01, to_good = 0.5 }")),
+        ("NewReno", DUMBBELL.replace("cubic", "newreno")),
+    ] {
+        let keys = keys.replace("pairs = 12", "pairs = 3");
+        let model = || built(&keys, |section| from_section(section, 1));
+        all_are_refused_or_run(name, model, Time::millis(60), Time::millis(140), CASES_OF_PACKETS);
+    }
+}
+
+/// Switches that share a buffer and pause their neighbours, RDMA, and applications of every kind.
+#[test]
+fn of_packet_networks_with_switches_and_applications() {
+    let links = "pairs = 4\naccess = { rate = \"1Gbps\", latency = \"50us\" }\n\
+                 bottleneck = { rate = \"100Mbps\", latency = \"50us\" }\n";
+    let network = format!("topology = \"dumbbell\"\n{links}");
+    let shared = "switch = { buffer = \"1MB\", pfc = { classes = [0, 3], xoff = \"9kB\" } }\n";
+    let flows = |from: &str, to: &str, keys: &str| {
+        format!("[[model.flows]]\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = {keys}\n")
+    };
+    let application =
+        |kind: &str, keys: &str| format!("{network}[[model.applications]]\nkind = \"{kind}\"\n{keys}\n");
+    let asks =
+        |kind: &str, keys: &str| application(kind, &format!("from = \"left-0\"\nto = \"right-0\"\n{keys}"));
+    let sized = "request = \"1kB\"\nresponse = \"20kB\"";
+    let incast = format!("client = \"right-0\"\nservers = \"left-*\"\n{sized}");
+    let rdma = flows("left-*", "right-0", "\"rdma\"\ncongestion = \"dcqcn\"\nclass = 3");
+    let before = flows("left-0", "right-0", "\"tcp\"\nbytes = \"90kB\"\nname = \"a\"");
+    let behind = flows("right-0", "left-0", "\"tcp\"\nbytes = \"90kB\"\nafter = \"a\"");
+    let ranks = "ranks = \"hosts\"\nbytes = \"300kB\"";
+    for (name, keys) in [
+        ("RDMA", format!("{network}{shared}{rdma}")),
+        ("waits", format!("{network}{before}{behind}")),
+        ("requests", asks("request-response", sized)),
+        ("pages", asks("http", "")),
+        ("video", asks("video", "ladder_kbps = [500, 1000]")),
+        ("incast", application("incast", &incast).replace("[[", &format!("{shared}[["))),
+        ("all-reduce", application("all-reduce", ranks)),
+        ("all-to-all", application("all-to-all", ranks)),
+    ] {
+        let model = || built(&keys, |section| from_section(section, 1));
+        all_are_refused_or_run(name, model, Time::millis(12), Time::millis(60), CASES_OF_PACKETS);
+    }
 }
 
 /// Queues that decide at arrival, lossy links, congestion controls, links that fail.
