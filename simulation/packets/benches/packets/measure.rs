@@ -80,7 +80,8 @@ fn spread_percent(rates: &[f64]) -> f64 {
 pub fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(["", "M hops/s of CPU", "spread %", "of by hand", "M hops/s", "what came out"]);
+    let of_first = format!("of {}", rows[0].name);
+    table.set_header(["", "M hops/s of CPU", "spread %", &of_first, "M hops/s", "what came out"]);
     for row in rows {
         let cpu = median(&row.cpu);
         table.add_row([

@@ -8,7 +8,7 @@ use paceline_packets::{
 };
 
 use crate::measure::Ran;
-use crate::{by_hand, by_hand_tcp};
+use crate::{by_hand, by_hand_tcp, captures};
 
 /// The length of UDP packets on the wire, and the rate of each host.
 pub const UDP: Udp = Udp { rate: 5_000_000_000, wire_bytes: 1030, drive: Drive::Constant, packets: None };
@@ -20,10 +20,27 @@ pub enum Way {
     Sequential,
     /// Under windows, with so many threads and federates.
     Window(u32),
+    /// The fastest way on one thread, with every link captured.
+    Captured(Files),
+}
+
+/// What becomes of the packets that are captured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// They are recorded, and that is all.
+    Recorded,
+    /// The bytes of the files are formed, and go nowhere.
+    Formed,
+    /// The files are written into the target folder.
+    Written,
 }
 
 impl Way {
-    pub const ALL: [Self; 4] = [Self::ByHand, Self::Sequential, Self::Window(1), Self::Window(2)];
+    /// All without captures.
+    pub const PLAIN: [Self; 4] = [Self::ByHand, Self::Sequential, Self::Window(1), Self::Window(2)];
+    /// All with captures.
+    pub const CAPTURED: [Self; 3] =
+        [Self::Captured(Files::Recorded), Self::Captured(Files::Formed), Self::Captured(Files::Written)];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,13 +48,18 @@ impl Way {
             Self::Sequential => "sequential",
             Self::Window(1) => "window-1",
             Self::Window(_) => "window-2",
+            Self::Captured(Files::Recorded) => "captured-recorded",
+            Self::Captured(Files::Formed) => "captured-formed",
+            Self::Captured(Files::Written) => "captured-written",
         }
     }
 
     /// The way of this name.
     pub fn of(name: &str) -> Self {
-        let way = Self::ALL.into_iter().find(|way| way.name() == name);
-        way.unwrap_or_else(|| panic!("there is no way {name:?}: {}", Self::ALL.map(Self::name).join(", ")))
+        let ways = || Self::PLAIN.into_iter().chain(Self::CAPTURED);
+        let way = ways().find(|way| way.name() == name);
+        let names = || ways().map(Self::name).collect::<Vec<_>>().join(", ");
+        way.unwrap_or_else(|| panic!("there is no way {name:?}: {}", names()))
     }
 }
 
@@ -151,6 +173,15 @@ fn crossing(model: &Packets, federates: u32) -> Vec<(u32, u32)> {
 }
 
 impl Network {
+    /// The way without captures that is the fastest on one thread.
+    pub const fn fastest(&self) -> Way {
+        match self.load {
+            // Little happens within the least latency.
+            Load::Dumbbell(_) => Way::Sequential,
+            Load::Udp(_) | Load::Tcp(_) => Way::Window(1),
+        }
+    }
+
     /// Runs it once. What takes time before the run, such as building the network, does not count.
     pub fn run(&self, way: Way) -> Ran {
         let model = self.load.model();
@@ -159,6 +190,7 @@ impl Network {
         let (protocol, threads) = match (way, &self.load) {
             (Way::ByHand, Load::Udp(k)) => return by_hand::run(*k, until_ps),
             (Way::ByHand, _) => return by_hand_tcp::run(model.network(), &flows, until_ps),
+            (Way::Captured(files), _) => return captures::run(model, self.until, self.fastest(), files),
             (Way::Sequential, _) => (Protocol::Sequential, 1),
             (Way::Window(threads), _) => (Protocol::Window, threads),
         };
