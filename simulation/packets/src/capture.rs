@@ -12,8 +12,11 @@ mod addresses;
 mod headers;
 mod log;
 mod names;
+mod order;
 mod patterns;
 mod pcap;
+mod record;
+mod words;
 
 use std::collections::BTreeSet;
 
@@ -22,8 +25,9 @@ use crate::flow::Flow;
 use crate::network::Network;
 
 use addresses::FlowAddress;
-pub(crate) use log::{Log, Packet, Record};
+pub(crate) use log::Log;
 pub(crate) use pcap::add_files;
+pub(crate) use record::{Packet, Record, Seen, seen_in};
 
 /// The bytes of a packet that a file holds at most: what Wireshark reads.
 const MOST_SNAP: u32 = 262_144;

@@ -20,7 +20,7 @@ use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 
 use crate::PacketError;
 use crate::application::Table;
-use crate::capture::Capture;
+use crate::capture::{Capture, Seen};
 use crate::clock::{LATEST, exact, tick_of, whole_ticks};
 use crate::flow::{Flow, Flows};
 use crate::hash::mix;
@@ -138,7 +138,7 @@ impl Packets {
 
     /// Sends a packet on towards `to`.
     #[inline(always)]
-    fn forward<P: Forwarded>(
+    fn forward<P: Forwarded + Seen>(
         &self,
         state: &mut NodeState,
         now_ps: u64,
@@ -155,7 +155,11 @@ impl Packets {
         let hop = self.network.hop(me, port);
         let wire = self.network.wire(hop);
         if !wire.is_plain {
-            return self.forward_specially(ports, now_ps, port, packet, cx);
+            return if wire.is_special {
+                self.forward_specially(ports, now_ps, port, packet, cx)
+            } else {
+                self.forward_captured(ports, now_ps, port, packet, cx)
+            };
         }
         if let Some(arrival_ps) = ports[port as usize].send(wire, now_ps, packet.wire_bytes()) {
             let (tick, slack) = tick_of(arrival_ps);

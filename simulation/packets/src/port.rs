@@ -15,10 +15,11 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkSpec;
-use crate::capture::{Log, Record};
+use crate::capture::{Log, Packet, Record};
 use crate::clock::{LATEST_PS, MOST_COUNT};
 use crate::link::Wire;
-use crate::packet::{Carried, NetEvent};
+use crate::packet::Carried;
+use crate::tcp::Segment;
 
 pub(crate) use special::Special;
 
@@ -111,10 +112,8 @@ impl Port {
 
     /// Logs a packet that begins to be sent at `start_ps`, and arrives unless it is lost.
     #[inline(always)]
-    pub(crate) fn record(&mut self, start_ps: u64, arrival_ps: Option<u64>, packet: NetEvent) {
-        if let Some(record) = Record::new(start_ps, arrival_ps, packet) {
-            self.log.push(record);
-        }
+    pub(crate) fn record(&mut self, start_ps: u64, arrival_ps: Option<u64>, packet: Packet<&Segment>) {
+        self.log.push(&Record::new(start_ps, arrival_ps, packet));
     }
 
     /// What it has logged.

@@ -7,12 +7,13 @@
 //! Invariants: the length on the wire is that of the model, or the least that the headers leave possible.
 //! IPv4 has at most 65,535 bytes of it, and the rest stands behind.
 
+#[cfg(test)]
+mod test;
+
 use crate::hash::mix;
-use crate::packet::TcpBody;
 use crate::queue::Ecn;
 use crate::tcp::{Block, Flags, Options, Segment, wire_number, wire_window};
 
-use super::Packet;
 use super::addresses::FlowAddress;
 
 /// The protocol field of PPP for IPv4 (RFC 1332, section 2).
@@ -21,6 +22,9 @@ const IPV4_BYTES: usize = 20;
 /// PPP and IPv4.
 const BELOW_BYTES: usize = 2 + IPV4_BYTES;
 const UDP_BYTES: usize = 8;
+/// The header of TCP without options, and the longest one.
+const TCP_BYTES: usize = 20;
+const MOST_TCP_BYTES: usize = 60;
 /// Don't fragment (RFC 791, section 3.1).
 const DONT_FRAGMENT: u16 = 0x4000;
 /// The most bytes behind the header of IPv4.
@@ -29,22 +33,20 @@ const TTL: u8 = 64;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Appends the headers of a packet, and gives its length on the wire.
-#[inline]
-pub(super) fn write(flows: &[FlowAddress], packet: &Packet, out: &mut Vec<u8>) -> u32 {
-    match *packet {
-        Packet::Udp { flow, number, bytes, ecn, is_back } => {
-            write_udp(flows[flow as usize].of(is_back), number, bytes, ecn, out)
-        }
-        Packet::Tcp { ref body, flow, ecn, is_back } => {
-            write_tcp(flows[flow as usize].of(is_back), (flow, is_back), body, ecn, out)
-        }
-    }
-}
+/// The room before the headers of a packet, for what a file says of it.
+pub(super) const BEFORE: usize = 16;
+/// Where IPv4 and what is above it begin.
+const IPV4: usize = BEFORE + 2;
+const ABOVE: usize = BEFORE + BELOW_BYTES;
+/// A datagram with what stands before it.
+pub(super) const DATAGRAM: usize = ABOVE + UDP_BYTES;
+/// A segment with what stands before it, at most.
+pub(super) const SEGMENT: usize = ABOVE + MOST_TCP_BYTES;
 
-/// In an array, since captures of all links have little else.
-#[inline]
-fn write_udp(flow: FlowAddress, number: u32, bytes: u32, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
+/// The headers of a datagram, and its length on the wire. In an array, since captures of all links have
+/// little else.
+#[inline(always)]
+pub(super) fn datagram(flow: FlowAddress, number: u16, bytes: u32, ecn: Ecn) -> ([u8; DATAGRAM], u32) {
     let wire_bytes = bytes.max((BELOW_BYTES + UDP_BYTES) as u32);
     let length = (wire_bytes - BELOW_BYTES as u32).min(MOST_BYTES);
     let [from, to] = flow.ports;
@@ -54,83 +56,92 @@ fn write_udp(flow: FlowAddress, number: u32, bytes: u32, ecn: Ecn, out: &mut Vec
         0 => 0xffff,
         other => other,
     };
-    let mut bytes = [0; BELOW_BYTES + UDP_BYTES];
-    bytes[..BELOW_BYTES].copy_from_slice(&ipv4(flow.addresses, UDP, length, ecn, number as u16));
-    for (place, value) in [(22, from), (24, to), (26, length as u16), (28, checksum)] {
-        bytes[place..place + 2].copy_from_slice(&value.to_be_bytes());
-    }
-    out.extend_from_slice(&bytes);
-    wire_bytes
+    let mut frame = [0; DATAGRAM];
+    put_below(&mut frame, flow.addresses, UDP, length, ecn, number);
+    put(&mut frame, ABOVE, from);
+    put(&mut frame, ABOVE + 2, to);
+    put(&mut frame, ABOVE + 4, length as u16);
+    put(&mut frame, ABOVE + 6, checksum);
+    (frame, wire_bytes)
 }
 
-/// `direction` is the flow, and whether the segment goes back to its sender.
-fn write_tcp(flow: FlowAddress, direction: (u32, bool), body: &TcpBody, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
-    let (segment, (number, is_back)) = (&body.segment, direction);
-    let length = (segment.header_bytes() + u32::from(segment.length)).min(MOST_BYTES);
-    let FlowAddress { addresses, ports, scales: [scale, _] } = flow;
-    out.extend_from_slice(&ipv4(addresses, TCP, length, ecn, body.number as u16));
-    let start = out.len();
-    let (first, first_of_peer) = (first_number(number, is_back), first_number(number, !is_back));
-    let has_ack = segment.has(Flags::ACK);
-    put(out, ports[0]);
-    put(out, ports[1]);
-    put_word(out, wire_number(first, segment.sequence));
-    put_word(out, if has_ack { wire_number(first_of_peer, segment.ack) } else { 0 });
+/// The headers of a segment, whatever stands behind them; where they end; and its length on the wire. `key`
+/// is the flow, and whether the segment goes back to its sender.
+pub(super) fn segment(
+    flow: FlowAddress,
+    key: (u32, bool),
+    segment: &Segment,
+    (number, bytes, ecn): (u16, u32, Ecn),
+) -> ([u8; SEGMENT], usize, u32) {
+    let header_bytes = segment.header_bytes();
+    let length = (header_bytes + u32::from(segment.length)).min(MOST_BYTES);
+    let FlowAddress { addresses, ports: [from, to], scales: [scale, _] } = flow;
+    let mut frame = [0; SEGMENT];
+    put_below(&mut frame, addresses, TCP, length, ecn, number);
+    let (first, first_of_peer) = (first_number(key.0, key.1), first_number(key.0, !key.1));
+    let ack = if segment.has(Flags::ACK) { wire_number(first_of_peer, segment.ack) } else { 0 };
+    put(&mut frame, ABOVE, from);
+    put(&mut frame, ABOVE + 2, to);
+    put_word(&mut frame, ABOVE + 4, wire_number(first, segment.sequence));
+    put_word(&mut frame, ABOVE + 8, ack);
     // Words of four bytes, in the upper half of a byte.
-    out.push((segment.header_bytes() << 2) as u8);
-    out.push(segment.flags.header_byte());
+    frame[ABOVE + 12] = (header_bytes << 2) as u8;
+    frame[ABOVE + 13] = segment.flags.header_byte();
     // RFC 7323, section 2.2: the window of a SYN is not scaled.
-    put(out, wire_window(segment.window, if segment.has(Flags::SYN) { 0 } else { scale }));
-    put(out, 0);
-    put(out, 0);
-    write_options(segment, first_of_peer, out);
-    debug_assert_eq!(out.len() - start, segment.header_bytes() as usize);
-    let checksum = checksum(sum(&out[start..]) + pseudo_header(addresses, TCP, length));
-    out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
+    let scale = if segment.has(Flags::SYN) { 0 } else { scale };
+    put(&mut frame, ABOVE + 14, wire_window(segment.window, scale));
+    let end = put_options(segment, first_of_peer, &mut frame);
+    debug_assert_eq!(end - ABOVE, header_bytes as usize);
+    let checksum = checksum(sum(&frame[ABOVE..]) + pseudo_header(addresses, TCP, length));
+    put(&mut frame, ABOVE + 16, checksum);
     // The rest of what is below TCP would stand behind the packet.
-    body.bytes.max(length + BELOW_BYTES as u32)
+    (frame, end, bytes.max(length + BELOW_BYTES as u32))
 }
 
 /// Options in the places that Linux gives them, each padded to whole words by NOPs (RFC 7323, appendix A).
-fn write_options(segment: &Segment, first_of_peer: u32, out: &mut Vec<u8>) {
+/// Gives where they end.
+fn put_options(segment: &Segment, first_of_peer: u32, frame: &mut [u8; SEGMENT]) -> usize {
     const NOP: u8 = 1;
     const SACK_PERMITTED: [u8; 2] = [4, 2];
+    let mut end = ABOVE + TCP_BYTES;
+    let mut add = |word: u32| {
+        put_word(frame, end, word);
+        end += 4;
+    };
     let has_stamps = segment.has(Flags::TIMESTAMPS);
     let mut permits_sack = false;
     let mut window_scale = None;
     if let Some(Options::Syn { mss, scale, sack }) = segment.options.as_deref() {
-        out.extend([2, 4]);
-        put(out, *mss);
+        add(0x0204_0000 | u32::from(*mss));
         (permits_sack, window_scale) = (*sack, *scale);
     }
     if has_stamps || permits_sack {
-        let rest = if permits_sack { SACK_PERMITTED } else { [NOP, NOP] };
+        let [first, second] = if permits_sack { SACK_PERMITTED } else { [NOP, NOP] };
         if has_stamps {
-            out.extend(rest);
-            out.extend([8, 10]);
-            put_word(out, segment.stamp);
-            put_word(out, segment.echo);
+            add(u32::from_be_bytes([first, second, 8, 10]));
+            add(segment.stamp);
+            add(segment.echo);
         } else {
-            out.extend([NOP, NOP]);
-            out.extend(rest);
+            add(u32::from_be_bytes([NOP, NOP, first, second]));
         }
     }
     if let Some(scale) = window_scale {
-        out.extend([NOP, 3, 3, scale]);
+        add(u32::from_be_bytes([NOP, 3, 3, scale]));
     }
     let blocks = segment.sack_blocks();
     if !blocks.is_empty() {
-        out.extend([NOP, NOP, 5, 2 + 8 * blocks.len() as u8]);
+        add(u32::from_be_bytes([NOP, NOP, 5, 2 + 8 * blocks.len() as u8]));
         for Block { start, end } in blocks {
-            put_word(out, wire_number(first_of_peer, *start));
-            put_word(out, wire_number(first_of_peer, *end));
+            add(wire_number(first_of_peer, *start));
+            add(wire_number(first_of_peer, *end));
         }
     }
+    end
 }
 
-/// The headers of PPP and IPv4 before `length` bytes.
+/// Puts the headers of PPP and IPv4 before `length` bytes.
 #[inline(always)]
-fn ipv4(addresses: [u32; 2], protocol: u8, length: u32, ecn: Ecn, number: u16) -> [u8; BELOW_BYTES] {
+fn put_below(frame: &mut [u8], addresses: [u32; 2], protocol: u8, length: u32, ecn: Ecn, number: u16) {
     let ecn: u16 = match ecn {
         Ecn::NotCapable => 0b00,
         Ecn::Capable1 => 0b01,
@@ -142,15 +153,13 @@ fn ipv4(addresses: [u32; 2], protocol: u8, length: u32, ecn: Ecn, number: u16) -
     let last = u16::from(TTL) << 8 | u16::from(protocol);
     let fields = [first, total, number, DONT_FRAGMENT, last];
     let sum = fields.iter().map(|field| u32::from(*field)).sum::<u32>() + halves(addresses);
-    let mut bytes = [0; BELOW_BYTES];
-    bytes[..2].copy_from_slice(&PPP_IPV4.to_be_bytes());
-    for (place, field) in [2, 4, 6, 8, 10].into_iter().zip(fields) {
-        bytes[place..place + 2].copy_from_slice(&field.to_be_bytes());
+    put(frame, BEFORE, PPP_IPV4);
+    for (place, field) in (IPV4..).step_by(2).zip(fields) {
+        put(frame, place, field);
     }
-    bytes[12..14].copy_from_slice(&checksum(sum).to_be_bytes());
-    bytes[14..18].copy_from_slice(&addresses[0].to_be_bytes());
-    bytes[18..22].copy_from_slice(&addresses[1].to_be_bytes());
-    bytes
+    put(frame, IPV4 + 10, checksum(sum));
+    put_word(frame, IPV4 + 12, addresses[0]);
+    put_word(frame, IPV4 + 16, addresses[1]);
 }
 
 /// The first sequence number of a direction.
@@ -169,9 +178,10 @@ fn halves([from, to]: [u32; 2]) -> u32 {
     (from >> 16) + (from & 0xffff) + (to >> 16) + (to & 0xffff)
 }
 
-/// The sum of whole words of two bytes.
+/// The sum of whole words of four bytes, each as two of two bytes.
 fn sum(bytes: &[u8]) -> u32 {
-    bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
+    let words = bytes.chunks_exact(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+    words.map(|word| (word >> 16) + (word & 0xffff)).sum()
 }
 
 /// The checksum of the Internet (RFC 1071) from a sum of words.
@@ -180,10 +190,12 @@ fn checksum(sum: u32) -> u16 {
     !((folded + (folded >> 16)) as u16)
 }
 
-fn put(out: &mut Vec<u8>, number: u16) {
-    out.extend(number.to_be_bytes());
+#[inline(always)]
+fn put(frame: &mut [u8], place: usize, number: u16) {
+    frame[place..place + 2].copy_from_slice(&number.to_be_bytes());
 }
 
-fn put_word(out: &mut Vec<u8>, number: u32) {
-    out.extend(number.to_be_bytes());
+#[inline(always)]
+fn put_word(frame: &mut [u8], place: usize, number: u32) {
+    frame[place..place + 4].copy_from_slice(&number.to_be_bytes());
 }

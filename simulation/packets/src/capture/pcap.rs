@@ -9,14 +9,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use paceline_kernel::Time;
 use paceline_results::Summary;
 
 use super::names::FileNames;
-use super::{Capture, Log, Record, back, headers};
-use crate::clock::tick_of;
+use super::order::Arrivals;
+use super::words::Visit;
+use super::{Capture, Log, MOST_SNAP, Packet, Record, back, headers};
+use crate::clock::PS_PER_TICK;
 use crate::network::Network;
 
 /// A time in seconds and nanoseconds, in the byte order of the file.
@@ -26,10 +29,8 @@ const LINK_TYPE: u32 = 9;
 /// What a file says of its longest packet where it has headers alone: with all options they are 82 bytes.
 const SNAP_OF_HEADERS: u32 = 96;
 
-/// What stands before each packet: time and lengths.
-const HEADER_BYTES: usize = 16;
-/// From how many bytes on they are handed to the file.
-const BLOCK: usize = 32 << 10;
+/// From how many bytes on they are handed to the file: so many cost the kernel less than several calls.
+const BLOCK: usize = 256 << 10;
 
 /// What a log has of a file's packets.
 struct Source {
@@ -66,24 +67,68 @@ pub(crate) fn add_files(
 
 /// Writes a file.
 fn write(capture: &Capture, sources: &[Source], end: Option<Time>, to: &mut dyn Write) -> io::Result<()> {
-    let mut packets = Packets { capture, bytes: Vec::with_capacity(2 * BLOCK), to };
+    let mut packets = Packets { capture, bytes: Vec::with_capacity(BLOCK + MOST_SNAP as usize), to };
     packets.bytes.extend(file_header(capture.snap.unwrap_or(SNAP_OF_HEADERS)));
-    let happened = |ps: u64| end.is_none_or(|end| tick_of(ps).0 < end);
-    if let [Source { log, is_sent: true }] = sources {
-        // A log is in the order of these times.
-        let mut records = log.records().filter(|record| happened(record.start_ps));
-        records.try_for_each(|record| packets.add(record.start_ps, record))?;
-        return packets.finish();
+    // The last moment that is rounded up to a tick before the end.
+    let before = |end: Time| Some(end.as_ticks().checked_sub(1)?.saturating_mul(PS_PER_TICK));
+    let Some(latest_ps) = end.map_or(Some(u64::MAX), before) else { return packets.finish() };
+    let logs =
+        |is_sent| sources.iter().filter(move |source| source.is_sent == is_sent).map(|source| &source.log);
+    let came = logs(false).flat_map(|log| Arrivals::new(log.records()));
+    let came = came.take_while(|(ps, _)| *ps <= latest_ps).peekable();
+    let mut merged = Merged { packets, came, came_ps: 0, latest_ps };
+    for log in logs(true) {
+        log.visit(&mut merged)?;
     }
-    let mut order: Vec<(u64, bool, &Record)> = Vec::new();
-    for Source { log, is_sent } in sources {
-        let moment = |record: &Record| if *is_sent { Some(record.start_ps) } else { record.arrival_ps() };
-        let moments = log.records().filter_map(|record| Some((moment(record)?, *is_sent, record)));
-        order.extend(moments.filter(|(ps, ..)| happened(*ps)));
+    merged.add_came(latest_ps)?;
+    merged.packets.finish()
+}
+
+/// Adds packets that are sent, each after those that have come until then.
+struct Merged<'a, I: Iterator<Item = (u64, Record)>> {
+    packets: Packets<'a>,
+    came: Peekable<I>,
+    /// No packet comes before.
+    came_ps: u64,
+    latest_ps: u64,
+}
+
+impl<I: Iterator<Item = (u64, Record)>> Merged<'_, I> {
+    #[inline(always)]
+    fn add(&mut self, record: &Record) -> io::Result<()> {
+        let start_ps = record.start_ps;
+        if start_ps > self.latest_ps {
+            return Ok(());
+        }
+        if start_ps >= self.came_ps {
+            self.add_came(start_ps)?;
+        }
+        self.packets.add(start_ps, record)
     }
-    order.sort_by_key(|&(ps, is_sent, _)| (ps, is_sent));
-    order.into_iter().try_for_each(|(ps, _, record)| packets.add(ps, record))?;
-    packets.finish()
+
+    /// Adds what has come until `ps`.
+    #[inline(never)]
+    fn add_came(&mut self, ps: u64) -> io::Result<()> {
+        while let Some((ps, record)) = self.came.next_if(|(came_ps, _)| *came_ps <= ps) {
+            self.packets.add(ps, &record)?;
+        }
+        self.came_ps = self.came.peek().map_or(u64::MAX, |(ps, _)| *ps);
+        Ok(())
+    }
+}
+
+impl<I: Iterator<Item = (u64, Record)>> Visit for Merged<'_, I> {
+    type Gives = io::Result<()>;
+
+    #[inline(always)]
+    fn datagram(&mut self, record: Record) -> io::Result<()> {
+        self.add(&record)
+    }
+
+    #[inline(never)]
+    fn segment(&mut self, record: Record) -> io::Result<()> {
+        self.add(&record)
+    }
 }
 
 fn file_header(snap: u32) -> [u8; 24] {
@@ -105,24 +150,41 @@ struct Packets<'a> {
 
 impl Packets<'_> {
     /// Adds a packet that was seen at `ps`.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, ps: u64, record: &Record) -> io::Result<()> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0; HEADER_BYTES]);
-        let length = headers::write(&self.capture.flows, &record.packet, &mut self.bytes);
-        let mut held = (self.bytes.len() - start - HEADER_BYTES) as u32;
-        if let Some(snap) = self.capture.snap {
-            held = snap.min(length);
-            // Data are zeros.
-            self.bytes.resize(start + HEADER_BYTES + held as usize, 0);
-        }
-        let ns = ps / 1_000;
-        let fields = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, held, length];
-        for (place, field) in (0..).zip(fields) {
-            let place = start + 4 * place;
-            self.bytes[place..place + 4].copy_from_slice(&field.to_le_bytes());
+        match record.packet {
+            Packet::Udp { flow, number, bytes, ecn, is_back } => {
+                let flow = self.capture.flows[flow as usize].of(is_back);
+                let (mut frame, length) = headers::datagram(flow, number, bytes, ecn);
+                self.add_frame(ps, &mut frame, length);
+            }
+            Packet::Tcp { ref segment, flow, number, bytes, ecn, is_back } => {
+                let (flow, key) = (self.capture.flows[flow as usize].of(is_back), (flow, is_back));
+                let (mut frame, end, length) = headers::segment(flow, key, segment, (number, bytes, ecn));
+                self.add_frame(ps, &mut frame[..end], length);
+            }
         }
         if self.bytes.len() >= BLOCK { self.hand_over() } else { Ok(()) }
+    }
+
+    /// Adds the headers of a packet of this length, which have room before them for what the file says of it.
+    #[inline(always)]
+    fn add_frame(&mut self, ps: u64, frame: &mut [u8], length: u32) {
+        let (before, headers) = frame.split_at_mut(headers::BEFORE);
+        let held = self.capture.snap.map_or(headers.len() as u32, |snap| snap.min(length));
+        let ns = ps / 1_000;
+        let fields = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, held, length];
+        for (place, field) in before.chunks_exact_mut(4).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        if self.capture.snap.is_some() {
+            let end = self.bytes.len() + headers::BEFORE + held as usize;
+            self.bytes.extend_from_slice(frame);
+            // Data are zeros.
+            self.bytes.resize(end, 0);
+        } else {
+            self.bytes.extend_from_slice(frame);
+        }
     }
 
     fn hand_over(&mut self) -> io::Result<()> {

@@ -5,14 +5,16 @@
 use paceline_kernel::{Context, LpId};
 
 use super::Packets;
+use crate::capture::{Seen, seen_in};
 use crate::clock::tick_of;
 use crate::packet::{Carried, Forwarded, NetEvent};
 use crate::port::Port;
+use crate::queue::Packet;
 
 impl Packets {
-    /// Sends a packet on through a port that does more than to send what comes.
+    /// Sends a packet on through a port that does more than to send what comes, and to log it.
     #[inline(never)]
-    pub(super) fn forward_specially<P: Forwarded>(
+    pub(super) fn forward_specially<P: Forwarded + Seen>(
         &self,
         ports: &mut [Port],
         now_ps: u64,
@@ -33,18 +35,34 @@ impl Packets {
             return;
         }
         let (wire, start_ps) = (self.network.wire(hop), port.next_start(now_ps));
-        let sent = if wire.is_special {
-            port.send_admitted(wire, now_ps, packet.wire_bytes(), packet.ecn())
-        } else {
-            port.send(wire, now_ps, packet.wire_bytes()).map(|arrival_ps| (Some(arrival_ps), packet.ecn()))
-        };
+        let sent = port.send_admitted(wire, now_ps, packet.wire_bytes(), packet.ecn());
         if let Some((arrival_ps, ecn)) = sent
             && wire.is_captured
         {
-            port.record(start_ps, arrival_ps, packet.clone().arrives(0, ecn));
+            port.record(start_ps, arrival_ps, packet.seen(ecn));
         }
         if let Some((Some(arrival_ps), ecn)) = sent {
             let (tick, slack) = tick_of(arrival_ps);
+            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
+        }
+    }
+
+    /// Sends a packet on through a port that does no more than to send what comes, and to log it.
+    #[inline(never)]
+    pub(super) fn forward_captured<P: Forwarded + Seen>(
+        &self,
+        ports: &mut [Port],
+        now_ps: u64,
+        number: u32,
+        packet: P,
+        cx: &mut Context<'_, Self>,
+    ) {
+        let hop = self.network.hop(cx.lp().0, number);
+        let (wire, port) = (self.network.wire(hop), &mut ports[number as usize]);
+        let start_ps = port.next_start(now_ps);
+        if let Some(arrival_ps) = port.send(wire, now_ps, packet.wire_bytes()) {
+            let ((tick, slack), ecn) = (tick_of(arrival_ps), packet.ecn());
+            port.record(start_ps, Some(arrival_ps), packet.seen(ecn));
             cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
         }
     }
@@ -54,8 +72,10 @@ impl Packets {
         let hop = self.network.hop(cx.lp().0, number);
         let (wire, start_ps) = (self.network.wire(hop), port.next_start(now_ps));
         let Some((packet, sent)) = port.serve(wire, now_ps, &mut Vec::new()) else { return };
-        if wire.is_captured {
-            port.record(start_ps, sent.arrival_ps, packet.clone().arrives(0));
+        if wire.is_captured
+            && let Some(seen) = seen_in(packet.event(), packet.ecn())
+        {
+            port.record(start_ps, sent.arrival_ps, seen);
         }
         cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
         if let Some(arrival_ps) = sent.arrival_ps {

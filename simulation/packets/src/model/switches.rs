@@ -9,12 +9,13 @@ use paceline_kernel::{Context, LpId};
 
 use super::{NodeState, Packets};
 use crate::PacketError;
+use crate::capture::seen_in;
 use crate::clock::{exact, tick_of};
 use crate::network::NodeKind;
 use crate::packet::{Carried, Entering, Forwarded, Held, NetEvent};
 use crate::port::Port;
 use crate::queue::pfc::PAUSE_BYTES;
-use crate::queue::{Classes, Loss, PauseSignal};
+use crate::queue::{Classes, Loss, Packet, PauseSignal};
 use crate::switch::{SwitchSettings, Switches};
 
 /// What a queue has dropped.
@@ -75,8 +76,10 @@ impl Packets {
         let (me, hop) = (cx.lp().0, self.network.hop(cx.lp().0, number));
         let (wire, start_ps) = (self.network.wire(hop), port.next_start(now_ps));
         let Some((packet, sent)) = port.serve(wire, now_ps, losses) else { return };
-        if wire.is_captured {
-            port.record(start_ps, sent.arrival_ps, packet.clone().arrives(0));
+        if wire.is_captured
+            && let Some(seen) = seen_in(packet.event(), packet.ecn())
+        {
+            port.record(start_ps, sent.arrival_ps, seen);
         }
         cx.schedule(tick_of(sent.free_ps).0 - cx.now(), NetEvent::Ready { port: number });
         let Some(arrival_ps) = sent.arrival_ps else { return };

@@ -50,6 +50,15 @@ impl Flags {
         Self(if on { self.0 | other.0 } else { self.0 })
     }
 
+    /// As a number, from which [`of_bits`](Self::of_bits) makes them again.
+    pub(crate) const fn bits(self) -> u16 {
+        self.0
+    }
+
+    pub(crate) const fn of_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     /// The byte of the TCP header that holds CWR, ECE, URG, ACK, PSH, RST, SYN and FIN.
     pub const fn header_byte(self) -> u8 {
         (self.0 & 0xff) as u8
