@@ -50,8 +50,8 @@ pub(crate) struct Capture {
     taps: BTreeSet<Tap>,
     /// The bytes of a packet that files hold; without a number, its headers.
     snap: Option<u32>,
-    /// By flow.
-    flows: Vec<FlowAddress>,
+    /// By flow: of packets that go to its receiver, and of those that go back.
+    flows: Vec<[FlowAddress; 2]>,
 }
 
 impl Capture {

@@ -155,11 +155,12 @@ impl Packets {
         let hop = self.network.hop(me, port);
         let wire = self.network.wire(hop);
         if !wire.is_plain {
-            return if wire.is_special {
-                self.forward_specially(ports, now_ps, port, packet, cx)
-            } else {
-                self.forward_captured(ports, now_ps, port, packet, cx)
-            };
+            if wire.is_special {
+                return self.forward_specially(ports, now_ps, port, packet, cx);
+            }
+            // Sent below as where nobody captures: a second copy of that here would make all hops slower.
+            let (bytes, seen) = (packet.wire_bytes(), packet.seen(packet.ecn()));
+            ports[port as usize].record_next(wire, now_ps, bytes, seen);
         }
         if let Some(arrival_ps) = ports[port as usize].send(wire, now_ps, packet.wire_bytes()) {
             let (tick, slack) = tick_of(arrival_ps);

@@ -116,6 +116,29 @@ impl Port {
         self.log.push(&Record::new(start_ps, arrival_ps, packet));
     }
 
+    /// Logs what [`send`](Self::send) would send now, and when: nothing where it finds no room.
+    #[inline(never)]
+    pub(crate) fn record_next(&mut self, wire: &Wire, now_ps: u64, bytes: u32, packet: Packet<&Segment>) {
+        if let Some((start_ps, arrival_ps)) = self.next_moments(wire, now_ps, bytes) {
+            self.record(start_ps, Some(arrival_ps), packet);
+        }
+    }
+
+    /// When a packet of `bytes` that comes at `now_ps` would begin to be sent, and be at the other end;
+    /// nothing if it would find no room.
+    #[inline(always)]
+    fn next_moments(&mut self, wire: &Wire, now_ps: u64, bytes: u32) -> Option<(u64, u64)> {
+        self.release(now_ps);
+        let waits = self.free_ps > now_ps;
+        let is_full =
+            self.waiting.len() >= wire.packets as usize || self.waiting_bytes + u64::from(bytes) > wire.bytes;
+        if waits && is_full {
+            return None;
+        }
+        let (start_ps, mut rest) = if waits { (self.free_ps.min(LATEST_PS), self.rest) } else { (now_ps, 0) };
+        Some((start_ps, start_ps + wire.transmission(bytes, &mut rest) + wire.latency_ps))
+    }
+
     /// What it has logged.
     pub(crate) fn log(&self) -> &Log {
         &self.log
@@ -230,7 +253,10 @@ mod test {
             for _ in 0..100 {
                 now_ps += rng.below(3_000_000);
                 let bytes = 1 + rng.below(1_500) as u32;
+                let expected = port.next_moments(&wire, now_ps, bytes);
+                let free_ps = port.next_start(now_ps);
                 let arrival = port.send(&wire, now_ps, bytes);
+                assert_eq!(expected, arrival.map(|arrival_ps| (free_ps, arrival_ps)), "case {case}");
                 assert_eq!(
                     arrival,
                     reference.send(&spec, limit, now_ps, bytes),

@@ -23,7 +23,7 @@ const FROM_PORTS: u32 = 4_096;
 const TO_PORT: u16 = 60_416;
 const TO_PORTS: u32 = 1_024;
 
-/// How a flow shows in files.
+/// How the packets of one direction of a flow show in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FlowAddress {
     /// The addresses of the host that sends and of the one that receives.
@@ -32,24 +32,27 @@ pub(super) struct FlowAddress {
     pub ports: [u16; 2],
     /// The scales of the windows that they announce.
     pub scales: [u8; 2],
+    /// The sum of the addresses by two bytes each, for checksums.
+    pub sum: u32,
 }
 
 impl FlowAddress {
-    /// The same as packets show it that go from the flow's sender to its receiver, or back.
-    #[inline]
-    pub fn of(self, is_back: bool) -> Self {
-        let Self { addresses: [from, to], ports: [from_port, to_port], scales: [from_scale, to_scale] } =
+    pub fn new(addresses: [u32; 2], ports: [u16; 2], scales: [u8; 2]) -> Self {
+        let sum = addresses.map(|address| (address >> 16) + (address & 0xffff)).into_iter().sum();
+        Self { addresses, ports, scales, sum }
+    }
+
+    /// The same of the other direction.
+    fn back(self) -> Self {
+        let Self { addresses: [from, to], ports: [from_port, to_port], scales: [from_scale, to_scale], sum } =
             self;
-        if is_back {
-            Self { addresses: [to, from], ports: [to_port, from_port], scales: [to_scale, from_scale] }
-        } else {
-            self
-        }
+        let (ports, scales) = ([to_port, from_port], [to_scale, from_scale]);
+        Self { addresses: [to, from], ports, scales, sum }
     }
 }
 
-/// By flow.
-pub(super) fn of_flows(network: &Network, flows: &[Flow]) -> Result<Vec<FlowAddress>, PacketError> {
+/// By flow: of packets that go to its receiver, and of those that go back.
+pub(super) fn of_flows(network: &Network, flows: &[Flow]) -> Result<Vec<[FlowAddress; 2]>, PacketError> {
     let hosts = network.hosts();
     if hosts.len() > MOST_HOSTS {
         let what = "hosts, each with an IPv4 address since packets are captured";
@@ -76,7 +79,8 @@ pub(super) fn of_flows(network: &Network, flows: &[Flow]) -> Result<Vec<FlowAddr
             _ => [0, 0],
         };
         let ports = [FROM_PORT + (number % FROM_PORTS) as u16, TO_PORT + (number / FROM_PORTS) as u16];
-        Ok(FlowAddress { addresses: [address(from), address(to)], ports, scales })
+        let there = FlowAddress::new([address(from), address(to)], ports, scales);
+        Ok([there, there.back()])
     };
     flows.iter().map(of_flow).collect()
 }

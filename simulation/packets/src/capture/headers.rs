@@ -46,18 +46,18 @@ pub(super) const SEGMENT: usize = ABOVE + MOST_TCP_BYTES;
 /// The headers of a datagram, and its length on the wire. In an array, since captures of all links have
 /// little else.
 #[inline(always)]
-pub(super) fn datagram(flow: FlowAddress, number: u16, bytes: u32, ecn: Ecn) -> ([u8; DATAGRAM], u32) {
+pub(super) fn datagram(flow: &FlowAddress, number: u16, bytes: u32, ecn: Ecn) -> ([u8; DATAGRAM], u32) {
     let wire_bytes = bytes.max((BELOW_BYTES + UDP_BYTES) as u32);
     let length = (wire_bytes - BELOW_BYTES as u32).min(MOST_BYTES);
     let [from, to] = flow.ports;
-    let sum = pseudo_header(flow.addresses, UDP, length) + u32::from(from) + u32::from(to) + length;
+    let sum = pseudo_header(flow, UDP, length) + u32::from(from) + u32::from(to) + length;
     let checksum = match checksum(sum) {
         // RFC 768: a sum of zero is sent as ones, since zero says that there is none.
         0 => 0xffff,
         other => other,
     };
     let mut frame = [0; DATAGRAM];
-    put_below(&mut frame, flow.addresses, UDP, length, ecn, number);
+    put_below(&mut frame, flow, UDP, length, ecn, number);
     put(&mut frame, ABOVE, from);
     put(&mut frame, ABOVE + 2, to);
     put(&mut frame, ABOVE + 4, length as u16);
@@ -68,16 +68,16 @@ pub(super) fn datagram(flow: FlowAddress, number: u16, bytes: u32, ecn: Ecn) -> 
 /// The headers of a segment, whatever stands behind them; where they end; and its length on the wire. `key`
 /// is the flow, and whether the segment goes back to its sender.
 pub(super) fn segment(
-    flow: FlowAddress,
+    flow: &FlowAddress,
     key: (u32, bool),
     segment: &Segment,
     (number, bytes, ecn): (u16, u32, Ecn),
 ) -> ([u8; SEGMENT], usize, u32) {
     let header_bytes = segment.header_bytes();
     let length = (header_bytes + u32::from(segment.length)).min(MOST_BYTES);
-    let FlowAddress { addresses, ports: [from, to], scales: [scale, _] } = flow;
+    let &FlowAddress { ports: [from, to], scales: [scale, _], .. } = flow;
     let mut frame = [0; SEGMENT];
-    put_below(&mut frame, addresses, TCP, length, ecn, number);
+    put_below(&mut frame, flow, TCP, length, ecn, number);
     let (first, first_of_peer) = (first_number(key.0, key.1), first_number(key.0, !key.1));
     let ack = if segment.has(Flags::ACK) { wire_number(first_of_peer, segment.ack) } else { 0 };
     put(&mut frame, ABOVE, from);
@@ -92,7 +92,7 @@ pub(super) fn segment(
     put(&mut frame, ABOVE + 14, wire_window(segment.window, scale));
     let end = put_options(segment, first_of_peer, &mut frame);
     debug_assert_eq!(end - ABOVE, header_bytes as usize);
-    let checksum = checksum(sum(&frame[ABOVE..]) + pseudo_header(addresses, TCP, length));
+    let checksum = checksum(sum(&frame[ABOVE..]) + pseudo_header(flow, TCP, length));
     put(&mut frame, ABOVE + 16, checksum);
     // The rest of what is below TCP would stand behind the packet.
     (frame, end, bytes.max(length + BELOW_BYTES as u32))
@@ -141,7 +141,7 @@ fn put_options(segment: &Segment, first_of_peer: u32, frame: &mut [u8; SEGMENT])
 
 /// Puts the headers of PPP and IPv4 before `length` bytes.
 #[inline(always)]
-fn put_below(frame: &mut [u8], addresses: [u32; 2], protocol: u8, length: u32, ecn: Ecn, number: u16) {
+fn put_below(frame: &mut [u8], flow: &FlowAddress, protocol: u8, length: u32, ecn: Ecn, number: u16) {
     let ecn: u16 = match ecn {
         Ecn::NotCapable => 0b00,
         Ecn::Capable1 => 0b01,
@@ -152,14 +152,14 @@ fn put_below(frame: &mut [u8], addresses: [u32; 2], protocol: u8, length: u32, e
     let (first, total) = (0x4500 | ecn, (length + IPV4_BYTES as u32) as u16);
     let last = u16::from(TTL) << 8 | u16::from(protocol);
     let fields = [first, total, number, DONT_FRAGMENT, last];
-    let sum = fields.iter().map(|field| u32::from(*field)).sum::<u32>() + halves(addresses);
+    let sum = fields.iter().map(|field| u32::from(*field)).sum::<u32>() + flow.sum;
     put(frame, BEFORE, PPP_IPV4);
     for (place, field) in (IPV4..).step_by(2).zip(fields) {
         put(frame, place, field);
     }
     put(frame, IPV4 + 10, checksum(sum));
-    put_word(frame, IPV4 + 12, addresses[0]);
-    put_word(frame, IPV4 + 16, addresses[1]);
+    put_word(frame, IPV4 + 12, flow.addresses[0]);
+    put_word(frame, IPV4 + 16, flow.addresses[1]);
 }
 
 /// The first sequence number of a direction.
@@ -169,13 +169,8 @@ fn first_number(flow: u32, is_back: bool) -> u32 {
 }
 
 /// The sum of what stands before the header for its checksum (RFC 9293, section 3.1).
-fn pseudo_header(addresses: [u32; 2], protocol: u8, length: u32) -> u32 {
-    halves(addresses) + u32::from(protocol) + length
-}
-
-/// The sum of two addresses by two bytes each.
-fn halves([from, to]: [u32; 2]) -> u32 {
-    (from >> 16) + (from & 0xffff) + (to >> 16) + (to & 0xffff)
+fn pseudo_header(flow: &FlowAddress, protocol: u8, length: u32) -> u32 {
+    flow.sum + u32::from(protocol) + length
 }
 
 /// The sum of whole words of four bytes, each as two of two bytes.

@@ -29,7 +29,7 @@ const LINK_TYPE: u32 = 9;
 /// What a file says of its longest packet where it has headers alone: with all options they are 82 bytes.
 const SNAP_OF_HEADERS: u32 = 96;
 
-/// From how many bytes on they are handed to the file: so many cost the kernel less than several calls.
+/// How many bytes are handed to the file at once: Linux keeps a large block in one piece.
 const BLOCK: usize = 256 << 10;
 
 /// What a log has of a file's packets.
@@ -154,12 +154,12 @@ impl Packets<'_> {
     fn add(&mut self, ps: u64, record: &Record) -> io::Result<()> {
         match record.packet {
             Packet::Udp { flow, number, bytes, ecn, is_back } => {
-                let flow = self.capture.flows[flow as usize].of(is_back);
+                let flow = &self.capture.flows[flow as usize][usize::from(is_back)];
                 let (mut frame, length) = headers::datagram(flow, number, bytes, ecn);
                 self.add_frame(ps, &mut frame, length);
             }
             Packet::Tcp { ref segment, flow, number, bytes, ecn, is_back } => {
-                let (flow, key) = (self.capture.flows[flow as usize].of(is_back), (flow, is_back));
+                let (key, flow) = ((flow, is_back), &self.capture.flows[flow as usize][usize::from(is_back)]);
                 let (mut frame, end, length) = headers::segment(flow, key, segment, (number, bytes, ecn));
                 self.add_frame(ps, &mut frame[..end], length);
             }
@@ -187,13 +187,18 @@ impl Packets<'_> {
         }
     }
 
+    /// Hands over whole blocks, so that each begins where a page of the file does.
+    #[inline(never)]
     fn hand_over(&mut self) -> io::Result<()> {
-        self.to.write_all(&self.bytes)?;
-        self.bytes.clear();
+        while self.bytes.len() >= BLOCK {
+            self.to.write_all(&self.bytes[..BLOCK])?;
+            self.bytes.drain(..BLOCK);
+        }
         Ok(())
     }
 
     fn finish(mut self) -> io::Result<()> {
-        self.hand_over()
+        self.hand_over()?;
+        self.to.write_all(&self.bytes)
     }
 }

@@ -47,26 +47,6 @@ impl Packets {
         }
     }
 
-    /// Sends a packet on through a port that does no more than to send what comes, and to log it.
-    #[inline(never)]
-    pub(super) fn forward_captured<P: Forwarded + Seen>(
-        &self,
-        ports: &mut [Port],
-        now_ps: u64,
-        number: u32,
-        packet: P,
-        cx: &mut Context<'_, Self>,
-    ) {
-        let hop = self.network.hop(cx.lp().0, number);
-        let (wire, port) = (self.network.wire(hop), &mut ports[number as usize]);
-        let start_ps = port.next_start(now_ps);
-        if let Some(arrival_ps) = port.send(wire, now_ps, packet.wire_bytes()) {
-            let ((tick, slack), ecn) = (tick_of(arrival_ps), packet.ecn());
-            port.record(start_ps, Some(arrival_ps), packet.seen(ecn));
-            cx.send(LpId(hop.peer), tick - cx.now(), packet.arrives(slack, ecn));
-        }
-    }
-
     /// Sends the next packet of a port's queue, and sees to it that the port is served again.
     pub(super) fn serve(&self, port: &mut Port, now_ps: u64, number: u32, cx: &mut Context<'_, Self>) {
         let hop = self.network.hop(cx.lp().0, number);

@@ -56,7 +56,7 @@ fn address(rng: &mut Rng) -> FlowAddress {
     let mut word =
         || if rng.below(3) == 0 { u32::MAX - rng.below(3) as u32 } else { rng.below(1 << 32) as u32 };
     let (addresses, ports) = ([word(), word()], [word() as u16, word() as u16]);
-    FlowAddress { addresses, ports, scales: [rng.below(15) as u8, rng.below(15) as u8] }
+    FlowAddress::new(addresses, ports, [rng.below(15) as u8, rng.below(15) as u8])
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn datagrams_are_those_of_the_reference() {
         above.extend((data as u16 + 8).to_be_bytes());
         above.extend([0, 0]);
         let expected = reference_packet(flow, (17, number, ecn_bits), above, 6, data as usize);
-        let (frame, length) = datagram(flow, number, bytes, ecn);
+        let (frame, length) = datagram(&flow, number, bytes, ecn);
         assert_eq!((&frame[BEFORE..], length), (&expected[..], bytes.max(30)), "case {case}");
     }
 }
@@ -79,9 +79,9 @@ fn datagrams_are_those_of_the_reference() {
 /// A sum that is zero is found by trying all ports.
 #[test]
 fn a_datagram_has_a_checksum_whatever_its_sum() {
-    let flow = |port| FlowAddress { addresses: [0x0a00_0001, 0x0a00_0002], ports: [port, 1], scales: [0, 0] };
+    let flow = |port| FlowAddress::new([0x0a00_0001, 0x0a00_0002], [port, 1], [0, 0]);
     let checksum = |port| {
-        let (frame, _) = datagram(flow(port), 7, 100, Ecn::NotCapable);
+        let (frame, _) = datagram(&flow(port), 7, 100, Ecn::NotCapable);
         u16::from_be_bytes([frame[ABOVE + 6], frame[ABOVE + 7]])
     };
     let checksums: Vec<u16> = (0..=u16::MAX).map(checksum).collect();
@@ -175,7 +175,7 @@ fn segments_are_those_of_the_reference() {
         let length = (22 + above.len() + data) as u32;
         let expected = reference_packet(flow, (6, number, ecn_bits), above, 16, data);
         let bytes = length + rng.below(3) as u32;
-        let (frame, end, wire_bytes) = segment(flow, key, &sent, (number, bytes - 1, ecn));
+        let (frame, end, wire_bytes) = segment(&flow, key, &sent, (number, bytes - 1, ecn));
         assert_eq!(&frame[BEFORE..end], &expected[..], "case {case}");
         assert_eq!(wire_bytes, (bytes - 1).max(length), "case {case}");
     }
