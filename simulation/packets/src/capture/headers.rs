@@ -65,6 +65,14 @@ pub(super) fn datagram(flow: &FlowAddress, number: u16, bytes: u32, ecn: Ecn) ->
     (frame, wire_bytes)
 }
 
+/// Gives a datagram that has the number zero another one (RFC 1624, section 3).
+#[inline(always)]
+pub(super) fn number_datagram(frame: &mut [u8; DATAGRAM], number: u16) {
+    let sum = !u16::from_be_bytes([frame[IPV4 + 10], frame[IPV4 + 11]]);
+    put(frame, IPV4 + 4, number);
+    put(frame, IPV4 + 10, checksum(u32::from(sum) + u32::from(number)));
+}
+
 /// The headers of a segment, whatever stands behind them; where they end; and its length on the wire. `key`
 /// is the flow, and whether the segment goes back to its sender.
 pub(super) fn segment(

@@ -19,8 +19,9 @@ use super::names::FileNames;
 use super::order::Arrivals;
 use super::words::Visit;
 use super::{Capture, Log, MOST_SNAP, Packet, Record, back, headers};
-use crate::clock::PS_PER_TICK;
+use crate::clock::{PS_PER_SECOND, PS_PER_TICK};
 use crate::network::Network;
+use crate::queue::Ecn;
 
 /// A time in seconds and nanoseconds, in the byte order of the file.
 const MAGIC: u32 = 0xa1b2_3c4d;
@@ -29,6 +30,8 @@ const LINK_TYPE: u32 = 9;
 /// What a file says of its longest packet where it has headers alone: with all options they are 82 bytes.
 const SNAP_OF_HEADERS: u32 = 96;
 
+/// How many flows have a datagram kept at most; a power of two.
+const MOST_TEMPLATES: usize = 256;
 /// How many bytes are handed to the file at once: Linux keeps a large block in one piece.
 const BLOCK: usize = 256 << 10;
 
@@ -67,7 +70,7 @@ pub(crate) fn add_files(
 
 /// Writes a file.
 fn write(capture: &Capture, sources: &[Source], end: Option<Time>, to: &mut dyn Write) -> io::Result<()> {
-    let mut packets = Packets { capture, bytes: Vec::with_capacity(BLOCK + MOST_SNAP as usize), to };
+    let mut packets = Packets::new(capture, to);
     packets.bytes.extend(file_header(capture.snap.unwrap_or(SNAP_OF_HEADERS)));
     // The last moment that is rounded up to a tick before the end.
     let before = |end: Time| Some(end.as_ticks().checked_sub(1)?.saturating_mul(PS_PER_TICK));
@@ -145,14 +148,39 @@ fn file_header(snap: u32) -> [u8; 24] {
 struct Packets<'a> {
     capture: &'a Capture,
     bytes: Vec<u8>,
+    /// The last datagrams, each in the place of its flow.
+    templates: Vec<Option<Template>>,
+    /// The second of the last packet, and when it began.
+    second: u32,
+    second_ps: u64,
     to: &'a mut dyn Write,
 }
 
-impl Packets<'_> {
+/// A datagram as all of its flow are, but for time and number.
+struct Template {
+    flow: u32,
+    is_back: bool,
+    bytes: u32,
+    ecn: Ecn,
+    /// With lengths, in the second 0, with the number 0.
+    frame: [u8; headers::DATAGRAM],
+}
+
+impl<'a> Packets<'a> {
+    fn new(capture: &'a Capture, to: &'a mut dyn Write) -> Self {
+        let bytes = Vec::with_capacity(BLOCK + MOST_SNAP as usize);
+        let places = capture.flows.len().next_power_of_two().min(MOST_TEMPLATES);
+        let templates = (0..places).map(|_| None).collect();
+        Self { capture, bytes, templates, second: 0, second_ps: 0, to }
+    }
+
     /// Adds a packet that was seen at `ps`.
     #[inline(always)]
     fn add(&mut self, ps: u64, record: &Record) -> io::Result<()> {
         match record.packet {
+            Packet::Udp { flow, number, bytes, ecn, is_back } if self.capture.snap.is_none() => {
+                self.add_datagram(ps, (flow, is_back), (bytes, ecn), number);
+            }
             Packet::Udp { flow, number, bytes, ecn, is_back } => {
                 let flow = &self.capture.flows[flow as usize][usize::from(is_back)];
                 let (mut frame, length) = headers::datagram(flow, number, bytes, ecn);
@@ -167,24 +195,59 @@ impl Packets<'_> {
         if self.bytes.len() >= BLOCK { self.hand_over() } else { Ok(()) }
     }
 
+    /// Adds the headers of a datagram: a copy of what is the same in its flow, in which a few fields change.
+    #[inline(always)]
+    fn add_datagram(&mut self, ps: u64, key: (u32, bool), shape: (u32, Ecn), number: u16) {
+        let (second, ns) = self.moment(ps);
+        let place = key.0 as usize & (self.templates.len() - 1);
+        let is_of = |of: &Template| (of.flow, of.is_back) == key && (of.bytes, of.ecn) == shape;
+        if !self.templates[place].as_ref().is_some_and(is_of) {
+            self.templates[place] = Some(self.template(key, shape));
+        }
+        if let Some(template) = &self.templates[place] {
+            self.bytes.extend_from_slice(&template.frame);
+        }
+        let frame = self.bytes.last_chunk_mut().expect("it was just added");
+        headers::number_datagram(frame, number);
+        frame[..4].copy_from_slice(&second.to_le_bytes());
+        frame[4..8].copy_from_slice(&ns.to_le_bytes());
+    }
+
+    #[inline(never)]
+    fn template(&self, (flow, is_back): (u32, bool), (bytes, ecn): (u32, Ecn)) -> Template {
+        let address = &self.capture.flows[flow as usize][usize::from(is_back)];
+        let (mut frame, length) = headers::datagram(address, 0, bytes, ecn);
+        let held = (frame.len() - headers::BEFORE) as u32;
+        frame[8..12].copy_from_slice(&held.to_le_bytes());
+        frame[12..16].copy_from_slice(&length.to_le_bytes());
+        Template { flow, is_back, bytes, ecn, frame }
+    }
+
     /// Adds the headers of a packet of this length, which have room before them for what the file says of it.
     #[inline(always)]
     fn add_frame(&mut self, ps: u64, frame: &mut [u8], length: u32) {
+        let (second, ns) = self.moment(ps);
         let (before, headers) = frame.split_at_mut(headers::BEFORE);
         let held = self.capture.snap.map_or(headers.len() as u32, |snap| snap.min(length));
-        let ns = ps / 1_000;
-        let fields = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, held, length];
-        for (place, field) in before.chunks_exact_mut(4).zip(fields) {
+        for (place, field) in before.chunks_exact_mut(4).zip([second, ns, held, length]) {
             place.copy_from_slice(&field.to_le_bytes());
         }
-        if self.capture.snap.is_some() {
-            let end = self.bytes.len() + headers::BEFORE + held as usize;
-            self.bytes.extend_from_slice(frame);
-            // Data are zeros.
-            self.bytes.resize(end, 0);
-        } else {
-            self.bytes.extend_from_slice(frame);
+        let end = self.bytes.len() + headers::BEFORE + held as usize;
+        self.bytes.extend_from_slice(frame);
+        // Data are zeros.
+        self.bytes.resize(end, 0);
+    }
+
+    /// A moment in seconds and nanoseconds. Most are in the second of the one before, which spares divisions.
+    #[inline(always)]
+    fn moment(&mut self, ps: u64) -> (u32, u32) {
+        let mut since_ps = ps.wrapping_sub(self.second_ps);
+        if since_ps >= PS_PER_SECOND {
+            let second = ps / PS_PER_SECOND;
+            (self.second, self.second_ps) = (second as u32, second * PS_PER_SECOND);
+            since_ps = ps - self.second_ps;
         }
+        (self.second, (since_ps / 1_000) as u32)
     }
 
     /// Hands over whole blocks, so that each begins where a page of the file does.

@@ -73,6 +73,9 @@ fn datagrams_are_those_of_the_reference() {
         let expected = reference_packet(flow, (17, number, ecn_bits), above, 6, data as usize);
         let (frame, length) = datagram(&flow, number, bytes, ecn);
         assert_eq!((&frame[BEFORE..], length), (&expected[..], bytes.max(30)), "case {case}");
+        let (mut renumbered, _) = datagram(&flow, 0, bytes, ecn);
+        number_datagram(&mut renumbered, number);
+        assert_eq!(renumbered, frame, "case {case}");
     }
 }
 
