@@ -34,6 +34,9 @@ impl Value for Rate {
             Raw::Integer(_) | Raw::Float(_) => return unfit("it has no unit"),
             _ => return Err(Unfit::Kind),
         };
+        if text.starts_with('-') {
+            return unfit("a rate is not negative");
+        }
         let (number, unit) = decimal::split(text);
         let Some((_, parts)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return match unit {
@@ -125,7 +128,7 @@ mod tests {
             ("10Mb", "there is no unit \"Mb\""),
             ("0Mbps", "at it nothing is sent"),
             ("0.5bps", "it has parts of a bit a second"),
-            ("-1bps", "there is no unit \"-1bps\""),
+            ("-1bps", "a rate is not negative"),
             ("Mbps", "it does not start with a number"),
             ("20000000Tbps", "it is too high"),
         ] {
