@@ -69,6 +69,32 @@ fn a_source_and_its_trace_are_alike() {
     assert_eq!(by_rate.flows[0].arrivals, by_trace.flows[0].arrivals);
 }
 
+/// What a Poisson source puts on its link, written down packet by packet, arrives as that source's packets.
+#[test]
+fn a_poisson_source_and_its_trace_are_alike() {
+    let (bytes, count) = (777, 60);
+    let (network, from, to) = two_hosts();
+    let arrivals = |flow: Flow| {
+        let (results, _) = sequential(&Packets::new(network.clone(), vec![flow]).unwrap(), Time::MAX);
+        results.flows[0].arrivals.clone()
+    };
+    let drawn = |packets: u32| {
+        let udp =
+            Udp { rate: 60_000_000_000, wire_bytes: bytes, drive: Drive::Poisson, packets: Some(packets) };
+        arrivals(Flow::udp(from, to, udp)).last_ps
+    };
+    // A packet enters its link by its length and the latency before it arrives.
+    let way_ps = u64::from(bytes) * 80 + 5_000_000;
+    let recorded: Vec<_> = (1..=count).map(|packets| (drawn(packets) - way_ps, bytes)).collect();
+    let even = recorded.windows(3).all(|three| three[1].0 - three[0].0 == three[2].0 - three[1].0);
+    assert!(!even, "nothing was drawn");
+    for packets in 1..=count {
+        let trace = Trace::new(recorded[..packets as usize].to_vec()).unwrap();
+        let replayed = arrivals(Flow::trace(from, to, Arc::new(trace)));
+        assert_eq!((replayed.packets, replayed.last_ps), (u64::from(packets), drawn(packets)));
+    }
+}
+
 #[test]
 fn traces_through_a_bottleneck_agree_in_every_way() {
     let access = LinkSpec::new(1_000_000_000, 10_000_000);
