@@ -15,8 +15,10 @@ use crate::{PacketError, Trace};
 /// # Ok::<(), paceline_packets::files::FileError>(())
 /// ```
 ///
-/// # Errors The text is no such table; a packet is sent before the one before it, or is shorter than its
-/// headers or longer than a packet may be; there is none.
+/// # Errors
+///
+/// The text is no such table; a packet is sent before the one before it, or is shorter than its headers or
+/// longer than a packet may be; there is none.
 pub fn trace(file: &str, text: &str) -> Result<Trace, FileError> {
     read(text).map_err(|mistake| mistake.of(file))
 }
