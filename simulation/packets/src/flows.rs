@@ -79,15 +79,18 @@ impl Workload {
 
     /// Adds a transfer of `bytes` that starts at `start_ps`, and returns its number.
     ///
-    /// # Errors It goes to the host that sends it, has no bytes, or is one too many.
+    /// # Errors
+    ///
+    /// It goes to the host that sends it, has no bytes, or is one too many.
     pub fn bulk(&mut self, from: u32, to: u32, bytes: u64, start_ps: u64) -> Result<u32, WorkloadError> {
         self.push(FlowDemand { from, to, bytes, start_ps, after: Box::default(), pause_ps: 0 })
     }
 
     /// Adds a flow after others, and returns its number.
     ///
-    /// # Errors As for [`Workload::bulk`]; or it waits for a flow that is not there yet, or ends at another
-    /// host.
+    /// # Errors
+    ///
+    /// As for [`Workload::bulk`]; or it waits for a flow that is not there yet, or ends at another host.
     pub fn push(&mut self, flow: FlowDemand) -> Result<u32, WorkloadError> {
         let refuse = |what: String, allowed| Err(WorkloadError { what, allowed });
         if flow.from == flow.to {

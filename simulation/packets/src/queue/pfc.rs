@@ -74,7 +74,9 @@ pub struct Pfc {
 impl Pfc {
     /// Nothing counted at any of `ports` ports.
     ///
-    /// # Errors A class would go on above the threshold at which it pauses.
+    /// # Errors
+    ///
+    /// A class would go on above the threshold at which it pauses.
     pub fn new(classes: [Option<PfcSettings>; 8], ports: usize) -> Result<Self, QueueError> {
         if let Some(wrong) = classes.iter().flatten().find(|class| class.xon > class.xoff) {
             return Err(QueueError {
