@@ -8,8 +8,7 @@ use crate::clock::{PS_PER_SECOND, PS_PER_TICK};
 use crate::loss::{Jitter, JitterDelay, LossModel, Outages};
 use crate::queue::{Limit, QueueSettings};
 
-/// The longest packet, in bytes on the wire: eight times as many bits in picoseconds at 1 bit/s fit 64 bits.
-pub(crate) const MOST_BYTES: u32 = 1_000_000;
+pub(crate) use crate::queue::MOST_BYTES;
 /// The greatest rate of a link, in bits a second.
 pub(crate) const MOST_RATE: u64 = 1_000_000_000_000_000;
 /// The longest latency of a link, in picoseconds.

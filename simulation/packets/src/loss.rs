@@ -117,6 +117,11 @@ impl JitterState {
         Self { draws: Draws::new(seed, stream), last: Time::ZERO }
     }
 
+    /// Whether what it has sent on arrives at `latest_ps`, in picoseconds, or before.
+    pub(crate) fn is_before(&self, latest_ps: u64) -> bool {
+        self.last.as_ticks() <= latest_ps
+    }
+
     /// When a packet arrives that would arrive at `at` without jitter.
     pub fn arrival(&mut self, jitter: &Jitter, at: Time) -> Time {
         let draw = self.draws.u64();
@@ -160,6 +165,7 @@ impl Outages {
     /// From changes in any order: when, and whether the link goes up then.
     ///
     /// # Errors
+    ///
     /// Two changes fall on one time, or a link would fail that is down, or be repaired that is up.
     pub fn new(mut changes: Vec<(Time, bool)>) -> Result<Self, OutageError> {
         changes.sort_unstable();

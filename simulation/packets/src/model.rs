@@ -136,6 +136,12 @@ impl Packets {
         }
     }
 
+    /// A port of a node at which nothing has happened yet.
+    fn fresh_port(&self, node: u32, port: u32) -> Port {
+        let (hop, spec) = (self.network.hop(node, port), self.network.link(node, port));
+        Port::new(self.network.wire(hop), spec, self.seed, u64::from(node) << 16 | u64::from(port))
+    }
+
     /// Sends a packet on towards `to`.
     #[inline(always)]
     fn forward<P: Forwarded + Seen>(
@@ -248,11 +254,7 @@ impl Model for Packets {
 
     fn init(&self, lp: LpId, cx: &mut Context<'_, Self>) -> NodeState {
         let node = lp.0;
-        let ports = (0..self.network.ports(node)).map(|port| {
-            let (hop, spec) = (self.network.hop(node, port), self.network.link(node, port));
-            Port::new(self.network.wire(hop), spec, self.seed, u64::from(node) << 16 | u64::from(port))
-        });
-        let ports = ports.collect();
+        let ports = (0..self.network.ports(node)).map(|port| self.fresh_port(node, port)).collect();
         self.begin_samples(node, cx);
         if self.network.kind(node) != NodeKind::Host {
             let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));

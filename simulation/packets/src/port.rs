@@ -171,13 +171,19 @@ impl Port {
         self.special.is_some() == wire.is_special && self.is_controlled() == wire.is_controlled
     }
 
-    /// Whether its numbers fit each other: for states that come from a file.
-    pub(crate) fn is_consistent(&self, wire: &Wire) -> bool {
+    /// Whether its numbers fit each other, and the settings are those of `fresh`, a port at which nothing has
+    /// happened: for states that come from a file.
+    pub(crate) fn is_consistent(&self, wire: &Wire, fresh: &Self) -> bool {
+        let is_special = match (&self.special, &fresh.special) {
+            (Some(special), Some(fresh)) => special.is_consistent(fresh),
+            (special, fresh) => special.is_none() && fresh.is_none(),
+        };
         let counts = [self.sent, self.sent_bytes >> 10, self.dropped, self.lost, self.marked];
         let waiting_bytes: u128 = self.waiting.iter().map(|waiting| u128::from(waiting.bytes)).sum();
         counts.into_iter().all(|count| count <= MOST_COUNT)
             && u128::from(self.waiting_bytes) == waiting_bytes
             && wire.admits_rest(self.rest)
+            && is_special
     }
 
     /// Whether all packets in a queue of its own are such.

@@ -64,6 +64,9 @@ pub use settings::{AnyAdmission, Queue, QueueSettings};
 pub use share::Share;
 pub use threshold::Threshold;
 
+/// The longest packet, in bytes on the wire: eight times as many bits in picoseconds at 1 bit/s fit 64 bits.
+pub(crate) const MOST_BYTES: u32 = 1_000_000;
+
 /// The ECN field of an IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ecn {

@@ -192,7 +192,7 @@ impl Connection {
     /// Whether the state is one that a connection can have: for states that come from a file. One that is not
     /// might panic later.
     pub fn is_consistent(&self) -> bool {
-        self.sender.is_consistent() && self.receiver.is_consistent()
+        self.sender.is_consistent() && self.receiver.is_consistent() && self.counters.is_consistent()
     }
 
     /// The state.

@@ -8,6 +8,7 @@ use crate::clock::{LATEST, LATEST_PS, MOST_COUNT, PS_PER_TICK};
 use crate::host::{Arrivals, HostState, Sending};
 use crate::link::MOST_BYTES;
 use crate::packet::{Carried, NetEvent};
+use crate::port::Port;
 use crate::results::NetOutput;
 use crate::udp::Source;
 
@@ -18,13 +19,15 @@ impl Packets {
     /// Whether the numbers in a state are such that the model can go on with them.
     pub(super) fn is_sound_state(&self, lp: LpId, state: &NodeState) -> bool {
         let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
+        let is_port =
+            |(number, port): (u32, &Port)| port.is_consistent(wire(number), &self.fresh_port(lp.0, number));
         // What waits has not yet got its way in at the next node.
         let is_packet = |packet: &Carried| {
             let event = packet.event();
             self.has_flow_of(event) && self.is_sound_event(lp, event)
         };
         state.without_route <= MOST_COUNT
-            && (0..).zip(&state.ports).all(|(number, port)| port.is_consistent(wire(number)))
+            && (0..).zip(&state.ports).all(is_port)
             && state.ports.iter().all(|port| port.is_all(is_packet))
             && state.host.as_ref().is_none_or(|host| self.is_sound_host(lp.0, host))
     }

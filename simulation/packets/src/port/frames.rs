@@ -4,8 +4,6 @@
 //! Invariants: a frame waits for the packet that is being sent, and no longer; at most one frame waits, since
 //! it says of every class whether it is paused; frames that say what the one before said are not sent.
 
-use paceline_kernel::Time;
-
 use super::Port;
 use super::controlled::Controlled;
 use super::special::{Queueing, Sent};
@@ -82,14 +80,8 @@ impl Port {
     /// The packets that wait or are being sent.
     pub(crate) fn held(&self) -> Vec<Held> {
         let Some(controlled) = self.controlled() else { return Vec::new() };
-        let (mut queue, mut losses) = (controlled.queue.clone(), Vec::new());
-        let time = self.special.as_ref().map_or(Time::ZERO, |special| special.latest());
         let mut held: Vec<Held> = controlled.sending.into_iter().collect();
-        while let Some(packet) = queue.dequeue(time, Classes::NONE, &mut losses) {
-            held.push(packet.held());
-        }
-        // What the copy drops waits in the queue.
-        held.extend(losses.iter().map(|loss| loss.packet.held()));
+        controlled.queue.look(&mut |packet| held.push(packet.held()));
         held
     }
 

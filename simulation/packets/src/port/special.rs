@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::controlled::Controlled;
 use super::{Port, Waiting};
 use crate::LinkSpec;
-use crate::clock::{LATEST_PS, PS_PER_TICK};
+use crate::clock::{LATEST_PS, MOST_COUNT, PS_PER_TICK};
 use crate::link::Wire;
 use crate::loss::{JitterState, LossState};
 use crate::packet::Carried;
@@ -86,6 +86,20 @@ impl Special {
     /// The last moment that the queue was given.
     pub fn latest(&self) -> Time {
         Time::ticks(self.latest_ps / PS_PER_TICK)
+    }
+
+    /// Whether its numbers fit each other, and the settings are those of `fresh`.
+    pub fn is_consistent(&self, fresh: &Self) -> bool {
+        let latest = self.latest();
+        let is_queueing = match (&self.queueing, &fresh.queueing) {
+            (Queueing::Admission(admission), Queueing::Admission(fresh)) => admission.is_consistent(fresh),
+            (Queueing::Queue(queue), Queueing::Queue(fresh)) => queue.is_consistent(fresh, latest),
+            (Queueing::Controlled(controlled), Queueing::Controlled(fresh)) => {
+                controlled.queue.is_consistent(&fresh.queue, latest) && controlled.pauses <= MOST_COUNT
+            }
+            _ => false,
+        };
+        is_queueing && self.latest_ps <= LATEST_PS && self.jitter.is_before(LATEST_PS)
     }
 
     /// Whether all packets in its queue are such.

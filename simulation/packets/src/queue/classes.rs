@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Classes, Discipline, Loss, Packet, QueueError, Verdict};
+use super::{Classes, Discipline, Loss, MOST_BYTES, Packet, QueueError, Verdict};
 
 /// The most classes of a port: those of PFC.
 const CLASSES_MAX: usize = 8;
@@ -52,6 +52,7 @@ impl<Q> StrictPriority<Q> {
     /// The queues of the classes, class 0 first.
     ///
     /// # Errors
+    ///
     /// There are not 1 to 8 classes.
     pub fn new(classes: Vec<Q>) -> Result<Self, QueueError> {
         check_count(classes.len())?;
@@ -61,6 +62,14 @@ impl<Q> StrictPriority<Q> {
     /// The queue of a class.
     pub fn class(&self, class: u8) -> Option<&Q> {
         self.classes.get(usize::from(class))
+    }
+}
+
+impl<Q> StrictPriority<Q> {
+    /// Whether it has as many classes as `fresh`, and all are such beside those of `fresh`.
+    pub(super) fn is_all(&self, fresh: &Self, mut is_such: impl FnMut(&Q, &Q) -> bool) -> bool {
+        self.classes.len() == fresh.classes.len()
+            && self.classes.iter().zip(&fresh.classes).all(|(class, fresh)| is_such(class, fresh))
     }
 }
 
@@ -121,6 +130,7 @@ impl<Q> Drr<Q> {
     /// packet is allowed; a class then needs several turns for a packet.
     ///
     /// # Errors
+    ///
     /// There are not 1 to 8 classes, or a quantum is zero.
     pub fn new(classes: Vec<(u32, Q)>) -> Result<Self, QueueError> {
         check_count(classes.len())?;
@@ -134,6 +144,29 @@ impl<Q> Drr<Q> {
     /// The queue of a class.
     pub fn class(&self, class: u8) -> Option<&Q> {
         self.classes.get(usize::from(class)).map(|class| &class.queue)
+    }
+
+    /// Whether its numbers fit each other, it has the classes of `fresh`, and the queues of all are such
+    /// beside those of `fresh`.
+    pub(super) fn is_all<P: Packet>(&self, fresh: &Self, mut is_such: impl FnMut(&Q, &Q) -> bool) -> bool
+    where
+        Q: Discipline<P>,
+    {
+        let classes = (0u8..).zip(&self.classes).zip(&fresh.classes);
+        let is_once = |(place, number): (usize, &u8)| {
+            usize::from(*number) < self.classes.len()
+                && !self.active.range(..place).any(|other| other == number)
+        };
+        // A deficit grows until the next packet fits, and falls below zero where CoDel sends a longer one.
+        let most = i64::from(MOST_BYTES);
+        self.classes.len() == fresh.classes.len()
+            && self.active.iter().enumerate().all(is_once)
+            && classes.into_iter().all(|((number, class), fresh)| {
+                class.quantum == fresh.quantum
+                    && (-most..=most + i64::from(class.quantum)).contains(&class.deficit)
+                    && (class.queue.is_empty() || self.active.contains(&number))
+                    && is_such(&class.queue, &fresh.queue)
+            })
     }
 
     /// The first active class goes to the end of the line.

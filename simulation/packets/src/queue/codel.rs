@@ -15,6 +15,7 @@ use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::{Backlog, Classes, Discipline, DropReason, Ecn, Limit, Loss, Packet, QueueError, Verdict};
+use crate::clock::MOST_COUNT;
 
 /// The parameters of CoDel that do not depend on a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -103,6 +104,15 @@ impl<P: Packet> Controlled<P> {
     /// Whether nothing waits, and the control loop is as at the start.
     pub(super) fn is_fresh(&self) -> bool {
         self.packets.is_empty() && self.control == Control::default()
+    }
+
+    /// Whether its numbers fit each other in a state at `latest`.
+    pub(super) fn is_consistent(&self, latest: Time) -> bool {
+        let bytes: u128 = self.packets.iter().map(|(_, packet)| u128::from(packet.wire_bytes())).sum();
+        u128::from(self.bytes) == bytes
+            && self.packets.iter().all(|(arrival, _)| *arrival <= latest)
+            && self.control.last_count <= self.control.count
+            && self.control.count <= MOST_COUNT
     }
 
     pub(super) fn push(&mut self, now: Time, packet: P) {
@@ -227,11 +237,17 @@ impl<P: Packet> Codel<P> {
     /// An empty queue.
     ///
     /// # Errors
+    ///
     /// A setting makes no sense.
     pub fn new(settings: CodelSettings, limit: Limit) -> Result<Self, QueueError> {
         settings.check()?;
         limit.check()?;
         Ok(Self { settings, limit, queue: Controlled::default() })
+    }
+
+    /// Whether its numbers fit each other, and the settings are those of `fresh`, in a state at `latest`.
+    pub(super) fn is_consistent(&self, fresh: &Self, latest: Time) -> bool {
+        (self.settings, self.limit) == (fresh.settings, fresh.limit) && self.queue.is_consistent(latest)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Admission, Backlog, Classes, Discipline, Ecn, Loss, Packet, Verdict};
+use super::{Admission, AnyAdmission, Backlog, Classes, Discipline, Ecn, Loss, Packet, Verdict};
 
 /// Packets in the order of their arrival, admitted by `A`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +25,17 @@ impl<P, A> Fifo<P, A> {
     /// What decides about arrivals.
     pub const fn admission(&self) -> &A {
         &self.admission
+    }
+}
+
+impl<P: Packet> Fifo<P, AnyAdmission> {
+    /// Whether its numbers fit each other, and the settings are those of `fresh`, in a state at `latest`.
+    pub(super) fn is_consistent(&self, fresh: &Self, latest: Time) -> bool {
+        let bytes: u128 = self.packets.iter().map(|packet| u128::from(packet.wire_bytes())).sum();
+        let is_idle_since = |since: Time| self.packets.is_empty() && since <= latest;
+        self.admission.is_consistent(&fresh.admission)
+            && u128::from(self.bytes) == bytes
+            && self.idle_since.is_none_or(is_idle_since)
     }
 }
 

@@ -4,13 +4,13 @@
 //! Only queues that hold packets, stand in a list or have a control loop in use are kept: of the 1024 queues
 //! of a port most are empty most of the time, and a state is copied often.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use paceline_kernel::{Rng, Time};
 use serde::{Deserialize, Serialize};
 
 use super::codel::Controlled;
-use super::{Classes, CodelSettings, Discipline, DropReason, Loss, Packet, QueueError, Verdict};
+use super::{Classes, CodelSettings, Discipline, DropReason, Loss, MOST_BYTES, Packet, QueueError, Verdict};
 
 /// The parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,6 +79,7 @@ impl<P: Packet> FqCodel<P> {
     /// Empty queues; the hash of flows depends on `seed` and `stream`.
     ///
     /// # Errors
+    ///
     /// A setting makes no sense.
     pub fn new(settings: FqCodelSettings, seed: u64, stream: u64) -> Result<Self, QueueError> {
         settings.check()?;
@@ -90,6 +91,26 @@ impl<P: Packet> FqCodel<P> {
     /// The number of the queue of a flow, from 0.
     pub fn queue_of(&self, flow_hash: u64) -> u32 {
         Rng::new(self.key, flow_hash).below(u64::from(self.settings.queues)) as u32
+    }
+
+    /// Whether its numbers fit each other, and the settings are those of `fresh`, in a state at `latest`.
+    pub(super) fn is_consistent(&self, fresh: &Self, latest: Time) -> bool {
+        let most = i64::from(self.settings.quantum);
+        let listed: BTreeSet<&u32> = self.new.iter().chain(&self.old).collect();
+        let is_sound = |(number, of_flow): (&u32, &FlowQueue<P>)| {
+            *number < self.settings.queues
+                && of_flow.queue.is_consistent(latest)
+                && of_flow.is_listed == listed.contains(number)
+                && (of_flow.is_listed || of_flow.queue.len() == 0)
+                && (-i64::from(MOST_BYTES)..=most).contains(&of_flow.deficit)
+        };
+        let queues = || self.queues.values().map(|of_flow| &of_flow.queue);
+        (self.settings, self.key) == (fresh.settings, fresh.key)
+            && self.queues.iter().all(is_sound)
+            && listed.len() == self.new.len() + self.old.len()
+            && listed.iter().all(|number| self.queues.contains_key(number))
+            && self.packets == queues().map(Controlled::len).sum::<usize>()
+            && u128::from(self.bytes) == queues().map(|queue| u128::from(queue.bytes())).sum::<u128>()
     }
 
     const fn is_over(&self) -> bool {

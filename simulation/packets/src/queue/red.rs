@@ -7,6 +7,7 @@ use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::{Admission, Backlog, Draws, DropReason, Ecn, Limit, QueueError, Share, Verdict};
+use crate::clock::MOST_COUNT;
 
 /// The parameters of RED, with the names of the paper in brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -115,10 +116,16 @@ impl Red {
     /// An empty queue, whose random numbers are `draws`.
     ///
     /// # Errors
+    ///
     /// A setting makes no sense.
     pub fn new(settings: RedSettings, draws: Draws) -> Result<Self, QueueError> {
         settings.check()?;
         Ok(Self { settings, draws, mean: 0, since: 0 })
+    }
+
+    /// Whether its numbers are such as it reaches, and the settings are those of `fresh`.
+    pub(super) fn is_consistent(&self, fresh: &Self) -> bool {
+        self.settings == fresh.settings && self.mean >> PLACES < 1 << PLACES && self.since <= MOST_COUNT
     }
 
     /// The mean queue, in packets or bytes, for people to read.

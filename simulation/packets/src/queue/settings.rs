@@ -32,6 +32,7 @@ impl QueueSettings {
     /// none for the other disciplines. `seed` and `stream` as in [`Queue::new`].
     ///
     /// # Errors
+    ///
     /// A setting makes no sense.
     pub fn admission(&self, seed: u64, stream: u64) -> Result<Option<AnyAdmission>, QueueError> {
         Ok(Some(match self {
@@ -60,6 +61,18 @@ pub enum AnyAdmission {
     Red(Box<Red>),
     /// See [`Threshold`].
     Threshold(Threshold),
+}
+
+impl AnyAdmission {
+    /// Whether its numbers are such as it reaches, and the settings are those of `fresh`.
+    pub(crate) fn is_consistent(&self, fresh: &Self) -> bool {
+        match (self, fresh) {
+            (Self::DropTail(admission), Self::DropTail(fresh)) => admission == fresh,
+            (Self::Red(admission), Self::Red(fresh)) => admission.is_consistent(fresh),
+            (Self::Threshold(admission), Self::Threshold(fresh)) => admission == fresh,
+            _ => false,
+        }
+    }
 }
 
 impl Admission for AnyAdmission {
@@ -94,6 +107,7 @@ impl<P: Packet> Queue<P> {
     /// port): the random numbers of RED and the hash of FQ-CoDel come from both.
     ///
     /// # Errors
+    ///
     /// A setting makes no sense.
     pub fn new(settings: &QueueSettings, seed: u64, stream: u64) -> Result<Self, QueueError> {
         if let Some(admission) = settings.admission(seed, stream)? {
@@ -123,6 +137,22 @@ impl<P: Packet> Queue<P> {
                 unreachable!("these have an admission")
             }
         })
+    }
+}
+
+impl<P: Packet> Queue<P> {
+    /// Whether its numbers fit each other, and the settings are those of `fresh`, in a state at `latest`: for
+    /// states that come from a file.
+    pub(crate) fn is_consistent(&self, fresh: &Self, latest: Time) -> bool {
+        let is_such = |class: &Self, fresh: &Self| class.is_consistent(fresh, latest);
+        match (self, fresh) {
+            (Self::Fifo(queue), Self::Fifo(fresh)) => queue.is_consistent(fresh, latest),
+            (Self::Codel(queue), Self::Codel(fresh)) => queue.is_consistent(fresh, latest),
+            (Self::FqCodel(queue), Self::FqCodel(fresh)) => queue.is_consistent(fresh, latest),
+            (Self::Priority(queue), Self::Priority(fresh)) => queue.is_all(fresh, is_such),
+            (Self::Drr(queue), Self::Drr(fresh)) => queue.is_all::<P>(fresh, is_such),
+            _ => false,
+        }
     }
 }
 

@@ -37,3 +37,30 @@ pub struct Counters {
     /// Reductions of the window for ECN.
     pub ecn_reductions: u32,
 }
+
+/// More than an end sends, receives or decides in a run, and room to count on.
+const MOST_SEGMENTS: u64 = 1 << 48;
+const MOST_TIMES: u32 = 1 << 31;
+
+impl Counters {
+    /// Whether a connection can have counted so much: for states that come from a file.
+    pub(super) fn is_consistent(&self) -> bool {
+        let &Self { delivered, acknowledged, segments_sent, data_segments_sent, .. } = self;
+        let times = [
+            self.retransmissions,
+            self.duplicate_acks,
+            self.recoveries,
+            self.timeouts,
+            self.loss_probes,
+            self.window_probes,
+            self.out_of_order,
+            self.duplicate_segments,
+            self.marks_received,
+            self.echoes_received,
+            self.ecn_reductions,
+        ];
+        delivered.max(acknowledged) <= super::Connection::ENDLESS
+            && segments_sent.max(data_segments_sent) <= MOST_SEGMENTS
+            && times.iter().all(|times| *times <= MOST_TIMES)
+    }
+}
