@@ -1,7 +1,7 @@
 /*
  * What the policy and its loader share: the settings that are fixed when the policy is loaded, and the report that it keeps while
- * it runs. All members are u64, so that the loader reads them as an array; their order is that of `Settings` and `Told` in
- * pacing/pace/src/sched_ext/.
+ * it runs. All members are u64, so that the loader reads them as an array; their order is that of `Settings` in policy.rs
+ * and of `PolicyReport` in report.rs, both in pacing/pace/src/sched_ext/.
  */
 #ifndef PACELINE_LEAST_LVT_H
 #define PACELINE_LEAST_LVT_H
