@@ -5,7 +5,8 @@
 //! Invariants: those of batches ([`crate::batch`]).
 //!
 //! To add an experiment, plan and judge it in a file beside those of its paper, name it in the paper's list,
-//! and give it a file in `parameters`.
+//! and give it a file in `lab/experiments/parameters`. `catalogue/made_up.rs` lists all names, and the
+//! numbers that runs may measure.
 
 use std::collections::BTreeMap;
 

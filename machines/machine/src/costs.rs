@@ -2,8 +2,8 @@
 //!
 //! Invariant: no cost depends on the policy: the same table serves every policy that is compared.
 //!
-//! To add a cost, also give scenarios its key, and experiments its value with a reason
-//! (`lab/experiments/src/calibration.rs`).
+//! To add a cost, also give scenarios its key (`costs` in `machines/scenarios/src/scenario/hosts.rs`), and
+//! experiments its value with a reason (`lab/experiments/src/calibration.rs`).
 
 /// CPU times in nanoseconds on a core that is not shared, unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]

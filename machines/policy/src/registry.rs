@@ -5,7 +5,9 @@
 //! settings.
 //!
 //! To add a policy, implement `Policy` in the folder of its family and give it a row here; scenarios,
-//! `compare` and `list` take it from here.
+//! `compare` and `list` take it from here. The list and the tables of `docs/machines.md` show what is here:
+//! `PACELINE_WRITE_BOOK=1` writes them (`command/tests/program/book.rs`). A policy that admits a domain with
+//! settings only needs these in `settings` of `tests/policies/every.rs`.
 
 use crate::arinc653::Arinc653;
 use crate::boost::boost;

@@ -3,8 +3,9 @@
 //! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the
 //! file and before anything runs.
 //!
-//! To add a key of `[run]`, read it here and pass it to `Simulation`. It is no option of the program: `--set
-//! run.KEY=VALUE` gives it.
+//! To add a key of `[run]`, read it here and pass it to `Simulation` (`engine/src/simulation.rs`). It is no
+//! option of the program: `--set run.KEY=VALUE` gives it. Processes have keys of their own
+//! (`process_model/settings.rs`), and replications read some before a run does (`replicate/plan.rs`).
 
 pub mod frames;
 pub mod speculation;

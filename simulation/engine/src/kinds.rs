@@ -1,6 +1,10 @@
 //! The synchronization protocols that a run can have, with their names.
 //!
 //! Invariant: every protocol is in the list `ALL`, by which the program names, reads and lists it.
+//!
+//! What a protocol does is chosen in `protocols/leg.rs`, how federates are merged under it in
+//! `adapt/auto.rs`, and what it asks of a model is checked in `run/build.rs` and
+//! `simulation/app/src/settings.rs`.
 
 /// How federates are kept in step: how far each may run before the others have come as far. The result and
 /// its digest are the same under all of them.

@@ -1,7 +1,8 @@
 //! What a run says when it is over, and what can keep it from starting or finishing.
 //!
-//! To report more, add it here and show it in `simulation/app/src/summary/events.rs`; to refuse more
-//! settings, add a [`RunError`] and find it in `run/build.rs`.
+//! To report more, add it here and to the fields of [`Report::split`], fill it in `run/end.rs`, and show it
+//! in `simulation/app/src/summary/events.rs`; to refuse more settings, add a [`RunError`] and find it in
+//! `run/build.rs`.
 
 use std::fmt;
 use std::time::Duration;

@@ -3,6 +3,9 @@
 //!
 //! Invariant: every number is checked where it stands, and what the library refuses is told with the key that
 //! it comes from.
+//!
+//! The tables of keys in `docs/scenarios.md` list what is read with the scenarios of
+//! `command/tests/program/book/keys/packets.rs`: a key that only a new kind of thing has needs one there.
 
 mod applications;
 mod arrivals;

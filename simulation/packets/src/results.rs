@@ -1,6 +1,9 @@
 //! What a run leaves behind: of each flow, of each link, and in all.
 //!
 //! Invariant: sums and lists do not depend on how nodes were divided among federates.
+//!
+//! `summary` makes lines and files of it. What is counted in a port or a node is part of its state, whose
+//! hash is in the digest (`model/state.rs`).
 
 use serde::{Deserialize, Serialize};
 

@@ -3,6 +3,11 @@
 //! Hosts come first in numbers where the topology has no pods, and are called host-0 and so on (in a dumbbell
 //! left-0, right-0). The routes of a regular topology are computed (the modules of `routing`), and rest on
 //! the numbering of nodes and ports here.
+//!
+//! To add a topology, write a file here; its name and keys are in
+//! `simulation/models/src/packets/topologies.rs`. The routes of any graph are in a table; computed ones need
+//! a file in `routing` and a variant of `Routing`. The tests `routes`, `errors` and `failures` list all
+//! topologies.
 
 mod dragonfly;
 mod dumbbell;

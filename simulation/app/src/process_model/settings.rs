@@ -1,4 +1,5 @@
-//! How processes are run: the keys of `[run]`.
+//! How processes are run: the keys of `[run]`, which `process_model.rs` passes on to
+//! [`paceline_processes::Simulation`], and `processes/summary.rs` shows.
 
 use paceline_kernel::Time;
 use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};

@@ -1,4 +1,9 @@
 //! Every discipline in one type, built from its settings.
+//!
+//! To add a discipline, give it a file beside this one and a variant of [`QueueSettings`] and [`Queue`] here,
+//! or of [`AnyAdmission`] if it decides at arrival. Its name and keys are in
+//! `simulation/models/src/packets/queues.rs`; the tests list all disciplines (`queue/test/all.rs`,
+//! `tests/packets/random.rs`, `damaged_checkpoints.rs` of the models).
 
 use paceline_kernel::{Rng, Time};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! The lines of `flows.csv` and `links.csv`.
+//! The lines of `flows.csv` and `links.csv`: columns, and the values of a row in the same order. Tests and
+//! `docs/packets.md` find columns by their place, some from the left and some from the right.
 
 use paceline_results::Column;
 

@@ -1,5 +1,9 @@
 //! Congestion control behind one trait: how the window grows, what a congestion event takes from it, and how
 //! fast segments leave. What was lost, and what is sent again, is not decided here.
+//!
+//! To add one, implement [`CongestionControl`] in a file below, with a variant of [`Control`] here and of
+//! `Algorithm` in `settings.rs`; its name is in `simulation/models/src/packets/tcp.rs`. The tests of TCP list
+//! all.
 
 mod bbr;
 mod cubic;
