@@ -59,7 +59,8 @@ pub fn packets(of: &str) -> Option<String> {
     let sources = match of {
         "on-off" => format!("{ends}{udp}drive = \"on-off\"\non = \"1ms\"\noff = \"1ms\"\n"),
         "trace" => {
-            format!("{ends}transport = \"udp\"\ndrive = \"trace\"\ntrace = \"voice.csv\"\nrepeat = \"1s\"\n")
+            let keys = "drive = \"trace\"\ntrace = \"voice.csv\"\nrepeat = \"1s\"\n";
+            format!("{ends}transport = \"udp\"\n{keys}")
         }
         "rdma" => format!("{ends}transport = \"rdma\"\n"),
         "tcp" => format!("{ends}transport = \"tcp\"\n"),
