@@ -117,11 +117,6 @@ impl JitterState {
         Self { draws: Draws::new(seed, stream), last: Time::ZERO }
     }
 
-    /// Whether what it has sent on arrives at `latest_ps`, in picoseconds, or before.
-    pub(crate) fn is_before(&self, latest_ps: u64) -> bool {
-        self.last.as_ticks() <= latest_ps
-    }
-
     /// When a packet arrives that would arrive at `at` without jitter.
     pub fn arrival(&mut self, jitter: &Jitter, at: Time) -> Time {
         let draw = self.draws.u64();

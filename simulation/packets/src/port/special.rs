@@ -99,7 +99,7 @@ impl Special {
             }
             _ => false,
         };
-        is_queueing && self.latest_ps <= LATEST_PS && self.jitter.is_before(LATEST_PS)
+        is_queueing && self.latest_ps <= LATEST_PS
     }
 
     /// Whether all packets in its queue are such.

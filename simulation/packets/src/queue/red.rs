@@ -125,7 +125,7 @@ impl Red {
 
     /// Whether its numbers are such as it reaches, and the settings are those of `fresh`.
     pub(super) fn is_consistent(&self, fresh: &Self) -> bool {
-        self.settings == fresh.settings && self.mean >> PLACES < 1 << PLACES && self.since <= MOST_COUNT
+        self.settings == fresh.settings && self.since <= MOST_COUNT
     }
 
     /// The mean queue, in packets or bytes, for people to read.

@@ -3,13 +3,17 @@
 //! Invariants: moments do not decrease; what a source sends is a function of the packet's number alone, so
 //! that a checkpoint says nothing of it. Flows that follow one trace share it.
 
+use std::fmt;
+
+use paceline_kernel::Digest;
+
 use crate::PacketError;
 use crate::link::{MOST_BYTES, MOST_LATENCY_PS};
 
 use super::UDP_HEADER_BYTES;
 
 /// Packets that were recorded, or computed by somebody else.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Trace {
     /// When each packet is sent, in picoseconds after the start of the flow, and its bytes on the wire.
     packets: Box<[(u64, u32)]>,
@@ -17,6 +21,16 @@ pub struct Trace {
     period_ps: Option<u64>,
     least_bytes: u32,
     most_bytes: u32,
+    /// Of the packets.
+    digest: u64,
+}
+
+/// Short, since the parameters of a model show every flow, and flows may share a long trace.
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, digest) = (self.packets.len(), self.digest);
+        write!(f, "Trace {{ {count} packets, {digest:016x}, period_ps: {:?} }}", self.period_ps)
+    }
 }
 
 impl Trace {
@@ -55,7 +69,8 @@ impl Trace {
         let lengths = packets.iter().map(|packet| packet.1);
         let least_bytes = lengths.clone().min().unwrap_or(first.1);
         let most_bytes = lengths.max().unwrap_or(first.1);
-        Ok(Self { packets: packets.into(), period_ps: None, least_bytes, most_bytes })
+        let digest = Digest::of(&packets).value();
+        Ok(Self { packets: packets.into(), period_ps: None, least_bytes, most_bytes, digest })
     }
 
     /// The same, beginning again and again, each time `period_ps` picoseconds after the time before.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::Time;
+use paceline_kernel::{Model, Time};
 use paceline_packets::{
     Drive, Flow, LinkSpec, Network, NetworkBuilder, NodeKind, PacketError, Packets, Trace, Udp, files, pairs,
     topology,
@@ -110,6 +110,21 @@ fn traces_through_a_bottleneck_agree_in_every_way() {
     let (results, _) = sequential(&model, Time::millis(5));
     assert!(results.packets_dropped > 50, "{} packets dropped", results.packets_dropped);
     agree_in_every_way(&model, Time::millis(5));
+}
+
+/// A run is not resumed with another trace, and what tells them apart is short however long they are.
+#[test]
+fn parameters_tell_traces_apart() {
+    let trace = |last: u32| {
+        let packets = (0..50_000).map(|number| (number, if number == 49_999 { last } else { 99 }));
+        Trace::new(packets.collect()).unwrap()
+    };
+    let parameters = |trace: Trace| traced(trace, 0).parameters();
+    let texts =
+        [parameters(trace(99)), parameters(trace(98)), parameters(trace(99).repeated(50_000).unwrap())];
+    assert!(texts[0] != texts[1] && texts[0] != texts[2] && texts[1] != texts[2], "{texts:?}");
+    assert_eq!(texts[0], parameters(trace(99)));
+    assert!(format!("{:?}", trace(99)).len() < 100);
 }
 
 #[test]
