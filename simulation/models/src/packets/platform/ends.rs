@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Ends {
     /// No route leads over it.
     None,
-    /// Two places.
+    /// It joins these two, in either direction.
     Two(usize, usize),
     /// More, or it does not follow which of them are one.
     Medium(BTreeSet<usize>),
