@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
 }
 
 /// The folders of the crates and of what belongs to them.
-pub const WINGS: [&str; 5] = ["simulation", "machines", "pacing", "lab", "command"];
+pub const WINGS: [&str; 6] = ["simulation", "machines", "pacing", "outside", "lab", "command"];
 
 /// The folders of all crates, from the root.
 pub fn crates() -> Vec<String> {

@@ -1,0 +1,14 @@
+//! Real machines under simulated time, after NetWarp (reference 2): unmodified guests are hosts of a packet
+//! network, and their clocks are its simulated time.
+//!
+//! - [`guest`] is one guest: a process of QEMU whose virtual clock advances only as far as it is granted.
+//! - [`image`] packs programs of this machine or of Debian's packages into what a guest boots.
+//! - [`run`] joins guests to the network: each is an outside federate of the engine.
+//!
+//! Invariant: what a guest sees and sends depends on the scenario alone, never on how fast the host is.
+
+#![forbid(unsafe_code)]
+
+pub mod guest;
+pub mod image;
+pub mod run;
