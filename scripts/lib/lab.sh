@@ -56,7 +56,10 @@ lab_fetch() {
     rm -rf "$lab_cache/packages" "$lab_cache/apt"
 }
 
-# lab_unpack FOLDER OPTION|PACKAGE...: downloads packages and unpacks them into FOLDER; of a kernel package, only the image.
+# What is unpacked of a kernel package: the image. A script whose guests load modules adds './usr/lib/modules/*'.
+lab_kernel_files=('./boot/vmlinuz-*')
+
+# lab_unpack FOLDER OPTION|PACKAGE...: downloads packages and unpacks them into FOLDER; of a kernel package, lab_kernel_files.
 lab_unpack() {
     local folder=$1 package
     shift
@@ -65,7 +68,7 @@ lab_unpack() {
     (cd "$lab_cache/packages" && lab_apt apt-get download -qq "$@" >&2) || return
     for package in "$lab_cache"/packages/*.deb; do
         case $package in
-        */linux-image*) dpkg --fsys-tarfile "$package" | tar -x -C "$folder" --wildcards './boot/vmlinuz-*' ;;
+        */linux-image*) dpkg --fsys-tarfile "$package" | tar -x -C "$folder" --wildcards "${lab_kernel_files[@]}" ;;
         *) dpkg -x "$package" "$folder" ;;
         esac
     done
