@@ -1,1 +1,327 @@
-//! (to be written)
+//! One guest: a process of QEMU whose virtual clock advances only as far as it is granted.
+//!
+//! A guest alternates between two states. It *stands* at a virtual time, and nothing in it moves;
+//! [`Guest::grant`] lets it run up to a later time, with the frames that arrive at its cards until then;
+//! [`Guest::read`] gives what it did once it stands again. Real time has no part in that: two guests with the
+//! same settings, grants and frames do the same, and how the time is cut into grants does not matter either.
+//!
+//! The plugin in `plugin/`, inside the emulator, does the stopping. When the coordinator goes, however it
+//! ends, the socket between them closes and the plugin ends the emulator: no guest outlives its run.
+
+mod emulator;
+mod error;
+mod monitor;
+mod process;
+mod settings;
+mod wire;
+
+use monitor::Monitor;
+use process::Process;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::io::{ErrorKind, Write as _};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use wire::{Inbox, Record};
+
+pub use emulator::Emulator;
+pub use error::{GuestError, LastWords};
+pub use settings::{COMMAND_LINE, Card, GuestSettings};
+pub use wire::Frame;
+
+/// What a guest did in a grant, once it stands again.
+#[derive(Debug)]
+pub struct Stopped {
+    /// The guest's clock in nanoseconds. With a rate below one instruction a nanosecond it may be past the
+    /// grant's end by less than the time of one instruction.
+    pub time_ns: u64,
+    /// The frames that left its cards, in the order of their times.
+    pub frames: Vec<Frame>,
+    /// The earliest time at which the guest does something by itself: its clock if it computes, or else its
+    /// next timer; `None` if it waits for frames alone. Nobody needs to grant it less than that.
+    pub next_ns: Option<u64>,
+    /// Whether it can go on.
+    pub state: GuestState,
+}
+
+/// Whether a guest can be granted more time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestState {
+    /// It stands, and goes on with the next grant.
+    Standing,
+    /// It has switched itself off.
+    ShutDown,
+    /// It has reset itself: it rebooted, or crashed without saying so. It is not started again.
+    Reset,
+    /// Its kernel has reported a panic. Kernels do so where the driver `pvpanic-pci` is loaded.
+    Crashed,
+}
+
+/// A guest that runs or stands. Dropped, its process is killed.
+pub struct Guest {
+    name: String,
+    process: Process,
+    socket: UnixStream,
+    monitor: Monitor,
+    inbox: Inbox,
+    frames: Vec<Frame>,
+    clock_ns: u64,
+    /// What it was let to do, and since when in real time; `None` if it stands.
+    order: Option<(Order, Instant)>,
+    patience: Duration,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Run { until_ns: u64 },
+    Pause,
+}
+
+impl Guest {
+    /// Starts the emulator and returns at once, so that many guests start side by side. The first
+    /// [`read`](Self::read) that gives something says that the guest stands before its first instruction, or
+    /// where its snapshot was saved.
+    pub fn start(settings: &GuestSettings, emulator: &Emulator) -> Result<Self, GuestError> {
+        settings.check()?;
+        let (socket, plugin_end) = socket_pair(settings)?;
+        let (monitor, monitor_end) = socket_pair(settings)?;
+        let process = Process::start(settings, emulator, plugin_end, monitor_end)?;
+        // A grant is handed over in one write. A guest that stands reads it, so only one that hangs makes
+        // this wait.
+        let set_limit = socket.set_write_timeout(Some(settings.patience));
+        set_limit.map_err(|source| settings.start_error(source))?;
+        Ok(Self {
+            name: settings.name.clone(),
+            process,
+            socket,
+            monitor: Monitor::new(monitor, settings.patience),
+            inbox: Inbox::default(),
+            frames: Vec::new(),
+            clock_ns: 0,
+            order: Some((Order::Run { until_ns: 0 }, Instant::now())),
+            patience: settings.patience,
+            is_over: false,
+        })
+    }
+
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its clock in nanoseconds when it stood last.
+    #[must_use]
+    pub fn clock_ns(&self) -> u64 {
+        self.clock_ns
+    }
+
+    /// Lets the guest run up to `until_ns`, with the frames that arrive until then in the order of their
+    /// times, which are before `until_ns`. Returns without waiting for it.
+    ///
+    /// # Panics If the guest does not stand, or the frames are not as described.
+    pub fn grant(&mut self, until_ns: u64, frames: &[Frame]) -> Result<(), GuestError> {
+        assert!(self.order.is_none() && !self.is_over, "guest {} was granted time while it runs", self.name);
+        assert!(frames.is_sorted_by_key(|f| f.time_ns), "frames out of order for guest {}", self.name);
+        assert!(frames.last().is_none_or(|f| f.time_ns < until_ns), "frames after a grant's end");
+        self.tell(&wire::grant(until_ns, frames), Order::Run { until_ns })
+    }
+
+    /// Takes what the guest has sent so far; gives what it did if it stands again, and `None` while it runs.
+    /// Does not wait. A guest that has run longer in real time than its settings allow is given up here.
+    pub fn read(&mut self) -> Result<Option<Stopped>, GuestError> {
+        loop {
+            while let Some(record) = self.next_record()? {
+                if let Some(stopped) = self.take(record)? {
+                    return Ok(Some(stopped));
+                }
+            }
+            match recv(&self.socket, self.inbox.space(), RecvFlags::DONTWAIT) {
+                Ok((0, _)) | Err(Errno::CONNRESET) => return Err(self.died()),
+                Ok((count, _)) => self.inbox.received(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(self.broken(&format!("its socket: {error}"))),
+            }
+        }
+        match self.order {
+            Some((_, since)) if since.elapsed() > self.patience => Err(self.hung()),
+            _ => Ok(None),
+        }
+    }
+
+    /// Waits until the guest stands again.
+    pub fn wait(&mut self) -> Result<Stopped, GuestError> {
+        loop {
+            if let Some(stopped) = self.read()? {
+                return Ok(stopped);
+            }
+            self.sleep()?;
+        }
+    }
+
+    /// When the guest is given up unless it stands by then; `None` if it stands.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.order.map(|(_, since)| since + self.patience)
+    }
+
+    /// The real CPU time of its process so far, in steps of 10 ms.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        self.process.cpu_time()
+    }
+
+    /// The number of its process.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Writes the state of the guest, which stands, to a file from which others with the same settings start
+    /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
+    /// part of it.
+    ///
+    /// # Panics If the guest does not stand.
+    pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
+        assert!(self.order.is_none() && !self.is_over, "guest {} was saved while it runs", self.name);
+        self.tell(&wire::save(), Order::Pause)?;
+        while self.order.is_some_and(|(order, _)| order == Order::Pause) {
+            // `take` turns the order into one to stand where it is once the machine has paused.
+            if self.read()?.is_some() {
+                return Err(self.broken("it went on instead of being saved"));
+            }
+            if self.order.is_some_and(|(order, _)| order == Order::Pause) {
+                self.sleep()?;
+            }
+        }
+        let saved = self.monitor.save(file).and_then(|()| self.monitor.go_on());
+        saved.map_err(|reason| GuestError::Save {
+            guest: self.name.clone(),
+            time_ns: self.clock_ns,
+            reason,
+        })?;
+        self.wait().map(|_| ())
+    }
+
+    /// Ends the guest, wherever it is.
+    pub fn end(mut self) {
+        // The plugin ends the emulator at once; what hangs is killed when `self.process` is dropped.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.process.wait(Duration::from_secs(1));
+    }
+
+    fn tell(&mut self, message: &[u8], order: Order) -> Result<(), GuestError> {
+        self.order = Some((order, Instant::now()));
+        self.socket.write_all(message).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.hung(),
+            _ => self.died(),
+        })
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, GuestError> {
+        self.inbox.next().map_err(|reason| self.broken(&reason))
+    }
+
+    fn take(&mut self, record: Record) -> Result<Option<Stopped>, GuestError> {
+        match record {
+            Record::Hello { protocol: wire::PROTOCOL } => Ok(None),
+            Record::Hello { protocol } => {
+                let reason =
+                    format!("its plugin speaks version {protocol} of the protocol, not {}", wire::PROTOCOL);
+                Err(GuestError::Refused {
+                    guest: self.name.clone(),
+                    reason: reason + "; run scripts/emulator",
+                })
+            }
+            Record::Refused { reason } => Err(GuestError::Refused { guest: self.name.clone(), reason }),
+            Record::Left(frame) => {
+                self.frames.push(frame);
+                Ok(None)
+            }
+            Record::Paused => {
+                self.order = Some((Order::Run { until_ns: self.clock_ns }, Instant::now()));
+                Ok(None)
+            }
+            Record::Stopped { time_ns, next_ns } => {
+                Ok(Some(self.stopped(time_ns, next_ns, GuestState::Standing)))
+            }
+            Record::Ended { time_ns, cause } => {
+                let state = match cause.as_str() {
+                    "guest-shutdown" => GuestState::ShutDown,
+                    "guest-reset" => GuestState::Reset,
+                    "guest-panic" => GuestState::Crashed,
+                    // QEMU was ended from outside, by a signal for one.
+                    _ => return Err(self.died_because(&format!("was ended ({cause})"))),
+                };
+                self.is_over = true;
+                Ok(Some(self.stopped(time_ns, None, state)))
+            }
+        }
+    }
+
+    fn stopped(&mut self, time_ns: u64, next_ns: Option<u64>, state: GuestState) -> Stopped {
+        self.order = None;
+        self.clock_ns = time_ns;
+        Stopped { time_ns, frames: std::mem::take(&mut self.frames), next_ns, state }
+    }
+
+    /// Sleeps until something comes from the guest, or it is to be given up.
+    fn sleep(&self) -> Result<(), GuestError> {
+        let left = self.deadline().map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()));
+        // A little later than the deadline, so that `read` finds it passed.
+        let left = left + Duration::from_millis(1);
+        let timeout = left.try_into().ok();
+        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(self.broken(&format!("its socket: {error}"))),
+        }
+    }
+
+    fn died(&mut self) -> GuestError {
+        let how = self.process.wait(Duration::from_secs(1));
+        self.died_because(&how)
+    }
+
+    fn died_because(&mut self, how: &str) -> GuestError {
+        self.is_over = true;
+        GuestError::Died {
+            guest: self.name.clone(),
+            time_ns: self.clock_ns,
+            how: how.to_owned(),
+            last_words: Box::new(self.process.last_words()),
+        }
+    }
+
+    fn hung(&mut self) -> GuestError {
+        self.is_over = true;
+        let error = GuestError::Hung {
+            guest: self.name.clone(),
+            time_ns: self.clock_ns,
+            patience: self.patience,
+            last_words: Box::new(self.process.last_words()),
+        };
+        self.process.kill();
+        error
+    }
+
+    fn broken(&self, reason: &str) -> GuestError {
+        GuestError::Protocol { guest: self.name.clone(), time_ns: self.clock_ns, reason: reason.to_owned() }
+    }
+}
+
+/// Readable when [`Guest::read`] may give something.
+impl AsFd for Guest {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn socket_pair(settings: &GuestSettings) -> Result<(UnixStream, UnixStream), GuestError> {
+    UnixStream::pair().map_err(|source| settings.start_error(source))
+}

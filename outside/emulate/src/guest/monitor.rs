@@ -1,0 +1,95 @@
+//! The emulator's monitor (QMP, QEMU's protocol of one JSON object a line), through which a guest is saved.
+//!
+//! The monitor is served by the emulator's main loop, which runs while the guest stands paused.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(super) struct Monitor {
+    stream: BufReader<UnixStream>,
+    patience: Duration,
+    /// How many commands were sent. Each has its number, since answers may be left unread.
+    sent: u32,
+}
+
+impl Monitor {
+    pub(super) fn new(stream: UnixStream, patience: Duration) -> Self {
+        Self { stream: BufReader::new(stream), patience, sent: 0 }
+    }
+
+    /// Writes the machine's state to a file. The machine is paused. The error is what the emulator says.
+    pub(super) fn save(&mut self, file: &Path) -> Result<(), String> {
+        if self.sent == 0 {
+            // At the first use: most guests are never saved.
+            let set = self.stream.get_ref().set_read_timeout(Some(self.patience));
+            set.map_err(|error| error.to_string())?;
+            self.execute("qmp_capabilities", "")?;
+        }
+        let uri = quoted(&format!("file:{}", file.display()));
+        self.execute("migrate", &format!(r#","arguments":{{"uri":{uri}}}"#))?;
+        let since = Instant::now();
+        loop {
+            let answer = self.execute("query-migrate", "")?;
+            if answer.contains(r#""status": "completed""#) {
+                return Ok(());
+            }
+            if answer.contains(r#""status": "failed""#) || since.elapsed() > self.patience {
+                return Err(answer);
+            }
+            // The emulator writes some hundred megabytes a second, and reports the end only to who has asked
+            // for events.
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Lets a paused machine go on. The answer is not waited for: the machine stops where it is, waiting for
+    /// its next grant, and may do so before the main loop has written the answer.
+    pub(super) fn go_on(&mut self) -> Result<(), String> {
+        self.send("cont", "")
+    }
+
+    fn execute(&mut self, command: &str, arguments: &str) -> Result<String, String> {
+        self.send(command, arguments)?;
+        let number = format!(r#""id": {}}}"#, self.sent);
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).map_err(|error| broken(&error))? == 0 {
+                return Err("its monitor was closed".into());
+            }
+            let line = line.trim_end();
+            // Other lines are the greeting, events and answers that were left.
+            if !line.ends_with(&number) {
+                continue;
+            }
+            return if line.starts_with(r#"{"return""#) { Ok(line.into()) } else { Err(line.into()) };
+        }
+    }
+
+    fn send(&mut self, command: &str, arguments: &str) -> Result<(), String> {
+        self.sent += 1;
+        let line = format!(r#"{{"execute":"{command}"{arguments},"id":{}}}"#, self.sent) + "\n";
+        self.stream.get_mut().write_all(line.as_bytes()).map_err(|error| broken(&error))
+    }
+}
+
+fn broken(error: &io::Error) -> String {
+    format!("its monitor: {error}")
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c)).expect("writing to a string"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,78 @@
+//! The guest's clock is the granted time, and the same grants give the same run.
+
+use super::support::{MS, SECOND, console, emulator, folder, loaded, run_to_end, settings};
+use paceline_emulate::guest::{Guest, GuestState};
+
+/// Seconds since the boot, as the guest's own clock has them: the lines of /proc/uptime on its console.
+fn uptimes(console: &str) -> Vec<f64> {
+    console.lines().filter_map(|line| line.strip_prefix("at ")?.split(' ').next()?.parse().ok()).collect()
+}
+
+#[test]
+fn a_guest_boots_and_its_clock_is_the_granted_time() {
+    let Some(emulator) = emulator() else { return };
+    let script = "echo at $(cat /proc/uptime); sleep 3; echo at $(cat /proc/uptime); sleep 1";
+    let settings = settings(&emulator, &folder("boots"), script);
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    assert_eq!(guest.wait().unwrap().time_ns, 0);
+    let mut seen = Vec::new();
+    let mut until = 0;
+    let stopped = loop {
+        until += 50 * MS;
+        guest.grant(until, &[]).unwrap();
+        let stopped = guest.wait().unwrap();
+        if stopped.state != GuestState::Standing {
+            break stopped;
+        }
+        assert_eq!(stopped.time_ns, until, "one instruction a nanosecond: the clock stops exactly");
+        assert!(until < 30 * SECOND, "console:\n{}", console(&settings));
+        if uptimes(&console(&settings)).len() > seen.len() {
+            seen.push(until);
+        }
+    };
+    assert_eq!(stopped.state, GuestState::ShutDown);
+    assert!(stopped.time_ns <= until && stopped.time_ns > until - 50 * MS, "ended at {}", stopped.time_ns);
+    let shown = uptimes(&console(&settings));
+    assert_eq!((shown.len(), seen.len()), (2, 2));
+    // The guest saw as much time pass between its lines as was granted between them, to a grant's length at
+    // each.
+    let granted = (seen[1] - seen[0]) as f64 / 1e9;
+    assert!((shown[1] - shown[0] - granted).abs() <= 0.1, "the guest: {shown:?}; granted: {seen:?}");
+    assert!(shown[1] - shown[0] >= 3.0);
+}
+
+#[test]
+fn an_idle_guest_costs_next_to_nothing() {
+    let Some(emulator) = emulator() else { return };
+    let settings = loaded(&emulator, &folder("idle"), "sleep 1000");
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let start = guest.wait().unwrap().time_ns;
+    let before = guest.cpu_time();
+    for second in 1..=62 {
+        guest.grant(start + second * SECOND, &[]).unwrap();
+        guest.wait().unwrap();
+    }
+    let cost = guest.cpu_time() - before;
+    eprintln!("62 idle virtual seconds: {} ms of CPU", cost.as_millis());
+    assert!(cost.as_millis() <= 1000, "{cost:?}");
+}
+
+#[test]
+fn two_loads_and_other_grants_give_the_same_run() {
+    let Some(emulator) = emulator() else { return };
+    let script = "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; ping -c 3 10.0.0.2; \
+                  head -c 8 /dev/urandom | hexdump; sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; \
+                  echo at $(cat /proc/uptime)";
+    let mut runs = Vec::new();
+    for (name, window) in [("first", 10 * MS), ("again", 10 * MS), ("short", 300_000)] {
+        let settings = loaded(&emulator, &folder(&format!("same-{name}")), script);
+        let run = run_to_end(&settings, &emulator, window);
+        runs.push((name, run, console(&settings)));
+    }
+    let (_, (frames, ..), shown) = &runs[0];
+    assert!(frames.len() > 3 && uptimes(shown).len() == 1, "{} frames, console:\n{shown}", frames.len());
+    for (name, run, console) in &runs[1..] {
+        assert_eq!(console, shown, "{name}");
+        assert_eq!(run, &runs[0].1, "{name}");
+    }
+}

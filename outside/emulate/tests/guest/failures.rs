@@ -1,0 +1,96 @@
+//! Guests that end in another way than by switching off, and emulators that fail: said with guest and virtual
+//! time.
+
+use super::support::{MS, SECOND, console, emulator, folder, loaded, run_to_end};
+use paceline_emulate::guest::{Guest, GuestError, GuestState};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
+
+fn signal(guest: &Guest, signal: Signal) {
+    kill_process(Pid::from_raw(guest.process_id() as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_killed_emulator_is_named_with_guest_and_virtual_time() {
+    let Some(emulator) = emulator() else { return };
+    let settings = loaded(&emulator, &folder("killed"), "while :; do :; done");
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let start = guest.wait().unwrap().time_ns;
+    guest.grant(start + 2 * SECOND, &[]).unwrap();
+    let time_ns = guest.wait().unwrap().time_ns;
+    guest.grant(time_ns + 100 * SECOND, &[]).unwrap();
+    signal(&guest, Signal::KILL);
+    let error = guest.wait().unwrap_err();
+    assert!(matches!(error, GuestError::Died { time_ns: at, .. } if at == time_ns), "{error:?}");
+    let place = format!("after {}.{:09} s of virtual time", time_ns / SECOND, time_ns % SECOND);
+    let text = error.to_string();
+    assert!(text.starts_with("guest web: ") && text.contains("signal 9") && text.contains(&place), "{text}");
+}
+
+#[test]
+fn an_emulator_that_hangs_is_given_up() {
+    let Some(emulator) = emulator() else { return };
+    let mut settings = loaded(&emulator, &folder("hangs"), "sleep 100");
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let start = guest.wait().unwrap().time_ns;
+    drop(guest);
+    settings.patience = Duration::from_secs(3);
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    guest.wait().unwrap();
+    signal(&guest, Signal::STOP);
+    guest.grant(start + SECOND, &[]).unwrap();
+    let error = guest.wait().unwrap_err();
+    assert!(matches!(error, GuestError::Hung { time_ns, .. } if time_ns == start), "{error:?}");
+}
+
+#[test]
+fn ends_of_guests_are_told_apart() {
+    let Some(emulator) = emulator() else { return };
+    let ends = [
+        ("reboot -f", GuestState::Reset),
+        ("echo c > /proc/sysrq-trigger", GuestState::Crashed),
+        ("poweroff -f", GuestState::ShutDown),
+    ];
+    for (script, expected) in ends {
+        let mut times = Vec::new();
+        // When it ended does not depend on how the time was granted.
+        for window in [10 * MS, 7 * MS] {
+            let settings = loaded(&emulator, &folder("ends"), script);
+            let (_, time, state) = run_to_end(&settings, &emulator, window);
+            assert_eq!(state, expected, "{script}; console:\n{}", console(&settings));
+            times.push(time);
+        }
+        assert_eq!(times[0], times[1], "{script}");
+    }
+}
+
+#[test]
+fn a_guest_that_computes_ends_with_its_coordinator() {
+    let Some(emulator) = emulator() else { return };
+    let settings = loaded(&emulator, &folder("left"), "while :; do :; done");
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let start = guest.wait().unwrap().time_ns;
+    guest.grant(start + 1000 * SECOND, &[]).unwrap();
+    let since = Instant::now();
+    // What `end` closes is what the system closes when a process ends. After a second it would kill.
+    guest.end();
+    assert!(since.elapsed() < Duration::from_millis(900), "{:?}", since.elapsed());
+}
+
+#[test]
+fn what_cannot_start_says_why() {
+    let Some(emulator) = emulator() else { return };
+    let good = loaded(&emulator, &folder("start"), "true");
+    let refused = |change: fn(&mut paceline_emulate::guest::GuestSettings), words: &str| {
+        let mut settings = good.clone();
+        change(&mut settings);
+        let error = Guest::start(&settings, &emulator).and_then(|mut guest| guest.wait()).unwrap_err();
+        assert!(error.to_string().starts_with("guest web: ") && error.to_string().contains(words), "{error}");
+    };
+    refused(|s| s.vcpus = 17, "1 to 16 are allowed");
+    refused(|s| s.memory_mib = 1, "at least 64");
+    refused(|s| s.texts[0].1.clear(), "the text opt/script is empty");
+    refused(|s| s.kernel = "/nowhere/kernel".into(), "kernel /nowhere/kernel: No such file");
+    refused(|s| s.load = Some("/dev/null".into()), "the emulator exited with status 1");
+    refused(|s| s.plugin_arguments = vec!["nonsense".into()], "the plugin's arguments are");
+}

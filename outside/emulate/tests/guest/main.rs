@@ -1,0 +1,7 @@
+//! Real guests: boot, clock, frames, snapshots, ends and failures. Skipped where `scripts/emulator` has made
+//! no folder.
+
+mod clock;
+mod failures;
+mod frames;
+mod support;
