@@ -33,12 +33,14 @@ static int64_t granted_until;
 static struct buffer arriving;
 static size_t next_arrival;
 static uint64_t arrivals_left;
-static bool saving;                 /* stops to be saved, and goes on from there */
+static bool saving;                 /* from the order to save until the machine goes on */
+static int64_t saved_at;
 static bool ending;                 /* the guest has asked for its end */
 
 static pthread_t main_thread, vcpu_thread;
 static bool gate_wanted = true;
-static bool gated, asleep;          /* under the BQL: the gate is in use; the VCPUs' thread sleeps */
+/* Under the BQL: the gate is in use; the VCPUs' thread sleeps; the main thread waits for that. */
+static bool vcpu_known, gated, asleep, main_waits;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t fell_asleep = PTHREAD_COND_INITIALIZER;
 static unsigned sleeps;             /* under `gate` */
@@ -99,7 +101,9 @@ static void turn(void *unused) {
     (void)unused;
     int64_t now = qemu.qemu_clock_get_ns(VIRTUAL_CLOCK);
     vcpu_thread = pthread_self();
+    vcpu_known = true;
     gated = gate_wanted;
+    saving = false;
     for (;;) {
         int cause = qemu.qemu_shutdown_requested_get();
         if (cause) report_end(cause);
@@ -112,8 +116,8 @@ static void turn(void *unused) {
         switch (order.kind) {
         case GRANT: receive_grant(&order); break;
         case SAVE:
-            /* The timer is armed again when the machine goes on; armed now, it would be part of what the clock leaps to. */
             saving = true;
+            saved_at = now;
             qemu.vm_stop(RUN_STATE_PAUSED);
             return;
         default: _exit(0);
@@ -123,17 +127,12 @@ static void turn(void *unused) {
     qemu.timer_mod_ns(&turn_timer, frame && (int64_t)frame->time < granted_until ? (int64_t)frame->time : granted_until);
 }
 
-/* Once the machine stands, its state may be written; a machine that goes on after that is where it was. */
+/* Once the machine is paused, its state may be written. */
 static void machine_state_changed(void *unused, bool running, int state) {
     (void)unused, (void)state;
-    if (!saving) return;
-    if (running) {
-        saving = false;
-        qemu.timer_mod_ns(&turn_timer, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK));
-    } else {
-        tell(PAUSED, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK), 0, NULL, 0);
-        flush();
-    }
+    if (!saving || running) return;
+    tell(PAUSED, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK), 0, NULL, 0);
+    flush();
 }
 
 /* The main loop ends: the guest has asked for it and fallen asleep before the VCPUs' thread came back to `turn`. */
@@ -142,17 +141,26 @@ static void shutting_down(Notifier *unused, void *cause) {
     report_end(*(int *)cause);
 }
 
-/* `asleep` changes only with the BQL held, so what a thread that holds it reads stays true. */
-static void lock_bql(void *mutex, const char *file, int line) {
-    qemu.qemu_mutex_lock_impl(mutex, file, line);
-    pthread_t self = pthread_self();
-    if (gated && pthread_equal(self, vcpu_thread) && !ending && qemu.qemu_shutdown_requested_get()) {
+/* What the VCPUs' thread does for a main thread that waits at the gate, each time that it takes the BQL. */
+static void serve_main_loop(void) {
+    if (!ending && qemu.qemu_shutdown_requested_get()) {
         /* A guest that has asked for its end may compute on, and the main loop would never see it. */
         ending = true;
         qemu.timer_mod_ns(&turn_timer, 0);
     }
+    /* With -icount no instruction runs while a timer of the real-time clock is due, and it is the main loop that runs them. QEMU
+     * has few: one is for telling a monitor that the guest has set its calendar clock. */
+    if (main_waits && qemu.qemu_clock_deadline_ns_all(REAL_CLOCK, ALL_TIMERS) == 0) qemu.qemu_clock_run_timers(REAL_CLOCK);
+}
+
+/* `asleep` changes only with the BQL held, so what a thread that holds it reads stays true. */
+static void lock_bql(void *mutex, const char *file, int line) {
+    qemu.qemu_mutex_lock_impl(mutex, file, line);
+    pthread_t self = pthread_self();
+    if (vcpu_known && pthread_equal(self, vcpu_thread)) serve_main_loop();
     if (!pthread_equal(self, main_thread)) return;
     while (gated && !asleep) {
+        main_waits = true;
         pthread_mutex_lock(&gate);
         unsigned before = sleeps;
         qemu.qemu_mutex_unlock_impl(mutex, file, line);
@@ -160,11 +168,15 @@ static void lock_bql(void *mutex, const char *file, int line) {
         pthread_mutex_unlock(&gate);
         qemu.qemu_mutex_lock_impl(mutex, file, line);
     }
+    main_waits = false;
 }
 
 static void wait_cond(void *cond, void *mutex, const char *file, int line) {
-    bool is_vcpu = gated && pthread_equal(pthread_self(), vcpu_thread);
+    bool is_vcpu = vcpu_known && pthread_equal(pthread_self(), vcpu_thread);
     if (is_vcpu) {
+        /* The main loop lets the clock of a machine leap whose VCPUs sleep, and only then sees that it is to pause. A timer that
+         * is due keeps the clock where it is, and calls `turn` when the machine goes on. Armed in `turn`, it would run at once. */
+        if (saving) qemu.timer_mod_ns(&turn_timer, saved_at);
         asleep = true;
         pthread_mutex_lock(&gate);
         sleeps++;
@@ -183,11 +195,16 @@ static void start_loaded(void *unused) {
     else qemu.timer_mod_ns(&loaded_timer, qemu.qemu_clock_get_ns(REAL_CLOCK) + 1000000);
 }
 
-/* Keeps the main loop awake: what the gate protects from is then frequent. For its test. */
-static QEMUTimer busy_timer;
-static void keep_busy(void *unused) {
+/* Keeps the main loop awake, and real-time timers falling due: what the gate protects from, and what it must not wait for, is then
+ * frequent. For its test. A pause between, since a thread that takes the BQL again at once would starve the VCPUs' thread. */
+static QEMUTimer awake_timer, due_timer;
+static void keep_awake(void *unused) {
     (void)unused;
-    qemu.timer_mod_ns(&busy_timer, 0);
+    qemu.timer_mod_ns(&awake_timer, qemu.qemu_clock_get_ns(HOST_CLOCK) + 20000);
+}
+static void fall_due(void *unused) {
+    (void)unused;
+    qemu.timer_mod_ns(&due_timer, qemu.qemu_clock_get_ns(REAL_CLOCK) + 1000000);
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 4;
@@ -223,8 +240,10 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
         qemu.timer_mod_ns(&loaded_timer, 0);
     }
     if (busy) {
-        qemu.timer_init_full(&busy_timer, NULL, REAL_CLOCK, 1, 0, keep_busy, NULL);
-        qemu.timer_mod_ns(&busy_timer, 0);
+        qemu.timer_init_full(&awake_timer, NULL, HOST_CLOCK, 1, 0, keep_awake, NULL);
+        qemu.timer_init_full(&due_timer, NULL, REAL_CLOCK, 1, 0, fall_due, NULL);
+        keep_awake(NULL);
+        fall_due(NULL);
     }
     *qemu.bql_mutex_lock_func = lock_bql;
     *qemu.qemu_cond_wait_func = wait_cond;

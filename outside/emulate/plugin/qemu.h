@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { REAL_CLOCK = 0, VIRTUAL_CLOCK = 1, NET_CLIENT_STREAM = 6, RUN_STATE_PAUSED = 4, ALL_TIMERS = -1 };
+enum { REAL_CLOCK = 0, VIRTUAL_CLOCK = 1, HOST_CLOCK = 2, NET_CLIENT_STREAM = 6, RUN_STATE_PAUSED = 4, ALL_TIMERS = -1 };
 /* At least the size of QEMU's NetClientState, which is about 400 bytes. */
 enum { NET_CLIENT_SIZE = 8192 };
 
@@ -44,6 +44,7 @@ typedef void WaitFunction(void *condition, void *mutex, const char *file, int li
 #define QEMU_SYMBOLS(SYMBOL) \
     SYMBOL(int64_t (*)(int clock), qemu_clock_get_ns) \
     SYMBOL(int64_t (*)(int clock, int attributes), qemu_clock_deadline_ns_all) \
+    SYMBOL(bool (*)(int clock), qemu_clock_run_timers) \
     SYMBOL(void (*)(QEMUTimer *, void *group, int clock, int scale, int attributes, void (*)(void *), void *), timer_init_full) \
     SYMBOL(void (*)(QEMUTimer *, int64_t time), timer_mod_ns) \
     SYMBOL(NetClientState *(*)(NetClientInfo *, NetClientState *peer, const char *model, const char *name), qemu_new_net_client) \

@@ -244,7 +244,10 @@ impl Guest {
                 self.frames.push(frame);
                 Ok(None)
             }
-            Record::Paused => {
+            Record::Paused { time_ns } if time_ns != self.clock_ns => {
+                Err(self.broken(&format!("it paused at {time_ns} ns to be saved, not where it stood")))
+            }
+            Record::Paused { .. } => {
                 self.order = Some((Order::Run { until_ns: self.clock_ns }, Instant::now()));
                 Ok(None)
             }

@@ -36,7 +36,7 @@ pub(super) enum Record {
     Hello { protocol: u64 },
     Left(Frame),
     Stopped { time_ns: u64, next_ns: Option<u64> },
-    Paused,
+    Paused { time_ns: u64 },
     Ended { time_ns: u64, cause: String },
     Refused { reason: String },
 }
@@ -93,7 +93,7 @@ impl Inbox {
             HELLO => Record::Hello { protocol: time_ns },
             FRAME => Record::Left(Frame { time_ns, card: value as usize, bytes: bytes.to_vec() }),
             STOPPED => Record::Stopped { time_ns, next_ns: (value != NEVER).then_some(value) },
-            PAUSED => Record::Paused,
+            PAUSED => Record::Paused { time_ns },
             ENDED => Record::Ended { time_ns, cause: text() },
             REFUSED => Record::Refused { reason: text() },
             _ => return Err(format!("a record of the unknown kind {kind}")),

@@ -4,4 +4,5 @@
 mod clock;
 mod failures;
 mod frames;
+mod gate;
 mod support;
