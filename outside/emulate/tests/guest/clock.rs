@@ -1,6 +1,6 @@
 //! The guest's clock is the granted time, and the same grants give the same run.
 
-use super::support::{MS, SECOND, console, emulator, folder, loaded, run_to_end, settings};
+use super::support::{MS, Run, SECOND, console, emulator, folder, loaded, run_to_end, settings};
 use paceline_emulate::guest::{Guest, GuestState};
 
 /// Seconds since the boot, as the guest's own clock has them: the lines of /proc/uptime on its console.
@@ -75,4 +75,35 @@ fn two_loads_and_other_grants_give_the_same_run() {
         assert_eq!(console, shown, "{name}");
         assert_eq!(run, &runs[0].1, "{name}");
     }
+}
+
+#[test]
+fn a_saved_guest_and_its_copy_go_on_alike() {
+    let Some(emulator) = emulator() else { return };
+    let script =
+        "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; ping -c 5 -i 0.2 10.0.0.2; cat /proc/uptime";
+    let folder = folder("saved");
+    let first = loaded(&emulator, &folder, script);
+    let mut run = Run::start(&first, &emulator);
+    // In the middle of an exchange: a request has left, its answer is on the way.
+    run.advance(MS, |run| run.frames.len() >= 4 && !run.arriving.is_empty());
+    let file = folder.join("saved");
+    run.guest.save(&file).unwrap();
+    let (saved_at, on_the_way) = (run.stopped.time_ns, run.arriving.clone());
+    let shown_before = console(&first).len();
+    run.frames.clear();
+    run.advance(MS, |_| false);
+
+    let mut second = first.clone();
+    second.load = Some(file);
+    second.console = folder.join("console of the copy");
+    let mut copy = Run::start(&second, &emulator);
+    assert_eq!(copy.stopped.time_ns, saved_at);
+    copy.arriving = on_the_way;
+    copy.advance(3 * MS, |_| false);
+
+    assert!(!run.frames.is_empty() && run.stopped.state == GuestState::ShutDown);
+    assert_eq!(copy.frames, run.frames);
+    assert_eq!(copy.stopped.time_ns, run.stopped.time_ns);
+    assert_eq!(console(&second), console(&first)[shown_before..]);
 }

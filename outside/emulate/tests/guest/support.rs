@@ -1,6 +1,6 @@
 //! A small system for guests to boot, a snapshot of it, and a peer that answers pings.
 
-use paceline_emulate::guest::{Card, Emulator, Frame, Guest, GuestSettings, GuestState};
+use paceline_emulate::guest::{Card, Emulator, Frame, Guest, GuestSettings, GuestState, Stopped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,35 +67,52 @@ pub fn console(settings: &GuestSettings) -> String {
     fs::read_to_string(&settings.console).unwrap()
 }
 
+/// A guest and its peer.
+pub struct Run {
+    pub guest: Guest,
+    pub stopped: Stopped,
+    /// The frames that left the guest, in order.
+    pub frames: Vec<Frame>,
+    /// Answers on their way to the guest.
+    pub arriving: Vec<Frame>,
+}
+
+impl Run {
+    pub fn start(settings: &GuestSettings, emulator: &Emulator) -> Self {
+        let mut guest = Guest::start(settings, emulator).unwrap();
+        let stopped = guest.wait().unwrap();
+        Self { guest, stopped, frames: Vec::new(), arriving: Vec::new() }
+    }
+
+    /// Grants time until the guest has ended or the condition holds; `window` is the longest grant after an event.
+    pub fn advance(&mut self, window: u64, until: impl Fn(&Self) -> bool) {
+        let limit = self.stopped.time_ns + 100 * SECOND;
+        while self.stopped.state == GuestState::Standing && !until(self) {
+            let first = self.arriving.iter().map(|frame| frame.time_ns).min();
+            let next = self.stopped.next_ns.into_iter().chain(first).min().expect("it waits for ever");
+            assert!(next < limit, "the guest does nothing");
+            let until = next.max(self.stopped.time_ns) + window.min(LATENCY);
+            let (now, later) = self.arriving.drain(..).partition(|frame| frame.time_ns < until);
+            self.arriving = later;
+            self.guest.grant(until, &now).unwrap();
+            self.stopped = self.guest.wait().unwrap();
+            for frame in self.stopped.frames.drain(..) {
+                self.arriving.extend(answer(&frame));
+                self.frames.push(frame);
+            }
+        }
+    }
+}
+
 /// Runs a guest to its end with grants of `window`; gives the frames that left it, and when and how it ended.
 pub fn run_to_end(
     settings: &GuestSettings,
     emulator: &Emulator,
     window: u64,
 ) -> (Vec<Frame>, u64, GuestState) {
-    let mut guest = Guest::start(settings, emulator).unwrap();
-    let mut stopped = guest.wait().unwrap();
-    let mut frames = Vec::new();
-    let mut arriving = Vec::new();
-    while stopped.state == GuestState::Standing {
-        let first: Option<u64> = arriving.iter().map(|frame: &Frame| frame.time_ns).min();
-        let next = stopped.next_ns.into_iter().chain(first).min().expect("the guest waits for ever");
-        assert!(
-            next < stopped.time_ns + 100 * SECOND,
-            "the guest does nothing; console:\n{}",
-            console(settings)
-        );
-        let until = next.max(stopped.time_ns) + window.min(LATENCY);
-        let (now, later) = arriving.into_iter().partition(|frame| frame.time_ns < until);
-        arriving = later;
-        guest.grant(until, &now).unwrap();
-        stopped = guest.wait().unwrap();
-        for frame in stopped.frames.drain(..) {
-            arriving.extend(answer(&frame));
-            frames.push(frame);
-        }
-    }
-    (frames, stopped.time_ns, stopped.state)
+    let mut run = Run::start(settings, emulator);
+    run.advance(window, |_| false);
+    (run.frames, run.stopped.time_ns, run.stopped.state)
 }
 
 /// From a frame's departure to the arrival of its answer.
