@@ -18,14 +18,17 @@ lab_apt() {
     APT_CONFIG="$lab_cache/apt/apt.conf" "$@"
 }
 
-# lab_configure: configures apt for the suites that are needed, from the machine's own mirror.
+# What apt is configured for.
+lab_suites="bookworm bookworm-backports trixie-backports"
+
+# lab_configure: configures apt for $lab_suites, from the machine's own mirror.
 lab_configure() {
     local mirror suite
     mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
         sed -n 's/^Debian Debian //p' | head -n 1)
     [ -n "$mirror" ] || lab_skipped "this machine's apt knows no mirror of Debian"
     mkdir -p "$lab_cache"/apt/{state/lists/partial,cache/archives/partial}
-    for suite in bookworm bookworm-backports trixie-backports; do
+    for suite in $lab_suites; do
         echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
     done >"$lab_cache/apt/sources.list"
     cat >"$lab_cache/apt/apt.conf" <<END
@@ -75,20 +78,24 @@ lab_unpack() {
     touch "$folder/complete"
 }
 
-lab_fetch_kernel() {
-    local packages version kernel=
-    say "Getting a kernel and an emulator (60 MB) ..."
+# lab_kernel: sets lab_kernel to the package of the first of the kernels that there is.
+lab_kernel() {
+    local version
     for version in $lab_kernels; do
-        if lab_apt apt-cache show "linux-image-$version+deb13-cloud-amd64" >/dev/null 2>&1; then
-            kernel="linux-image-$version+deb13-cloud-amd64"
-            break
-        fi
+        lab_kernel="linux-image-$version+deb13-cloud-amd64"
+        if lab_apt apt-cache show "$lab_kernel" >/dev/null 2>&1; then return; fi
     done
-    [ -n "$kernel" ] || lab_skipped "the mirror has none of the kernels $lab_kernels"
+    lab_skipped "the mirror has none of the kernels $lab_kernels"
+}
+
+lab_fetch_kernel() {
+    local packages
+    say "Getting a kernel and an emulator (60 MB) ..."
+    lab_kernel
     packages=$(lab_apt apt-get -s -t bookworm-backports install qemu-system-x86 busybox-static 2>/dev/null | sed -n 's/^Inst \([^ ]*\).*/\1/p') ||
         lab_skipped "the emulator of Debian 12 does not go with what is installed here"
     # shellcheck disable=SC2086 # a list of words
-    lab_unpack "$lab_cache/root" -t bookworm-backports "$kernel" $packages qemu-system-x86 busybox-static ||
+    lab_unpack "$lab_cache/root" -t bookworm-backports "$lab_kernel" $packages qemu-system-x86 busybox-static ||
         lab_skipped "the packages of the kernel and the emulator could not be had"
 }
 

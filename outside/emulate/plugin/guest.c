@@ -207,7 +207,7 @@ static void fall_due(void *unused) {
     qemu.timer_mod_ns(&due_timer, qemu.qemu_clock_get_ns(REAL_CLOCK) + 1000000);
 }
 
-__attribute__((visibility("default"))) int qemu_plugin_version = 4;
+__attribute__((visibility("default"))) int qemu_plugin_version = PLUGIN_API;
 
 __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv) {
     static NetClientInfo client = {.type = NET_CLIENT_STREAM, .size = NET_CLIENT_SIZE, .receive = frame_left};

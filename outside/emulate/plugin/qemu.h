@@ -11,6 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The version of the plugin interface. QEMU refuses to load a plugin of another range: 10.0 takes 2 to 4, 11.1 none below 7. What this
+ * plugin uses of the interface, being loaded, is the same in all; scripts/emulator gives the number that fits its QEMU. */
+#ifndef PLUGIN_API
+#error "PLUGIN_API is the version of QEMU's plugin interface"
+#endif
+
 enum { REAL_CLOCK = 0, VIRTUAL_CLOCK = 1, HOST_CLOCK = 2, NET_CLIENT_STREAM = 6, RUN_STATE_PAUSED = 4, ALL_TIMERS = -1 };
 /* At least the size of QEMU's NetClientState, which is about 400 bytes. */
 enum { NET_CLIENT_SIZE = 8192 };

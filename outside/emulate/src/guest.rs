@@ -7,6 +7,27 @@
 //!
 //! The plugin in `plugin/`, inside the emulator, does the stopping. When the coordinator goes, however it
 //! ends, the socket between them closes and the plugin ends the emulator: no guest outlives its run.
+//!
+//! ```no_run
+//! use paceline_emulate::guest::{Card, Emulator, Guest, GuestError, GuestSettings, GuestState};
+//!
+//! # fn main() -> Result<(), GuestError> {
+//! let emulator = Emulator::find()?;
+//! let mut settings = GuestSettings::new("web", emulator.kernel(), "web.log");
+//! settings.initramfs = Some("web.initramfs".into());
+//! settings.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: 1500 }];
+//! let mut guest = Guest::start(&settings, &emulator)?;
+//! let mut stopped = guest.wait()?; // before its first instruction
+//! while stopped.state == GuestState::Standing && stopped.time_ns < 1_000_000_000 {
+//!     guest.grant(stopped.time_ns + 1_000_000, &[])?; // returns at once
+//!     stopped = guest.wait()?; // or: polls its descriptor, then calls `read`
+//!     for frame in &stopped.frames {
+//!         println!("{} bytes left card {} at {} ns", frame.bytes.len(), frame.card, frame.time_ns);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod emulator;
 mod error;

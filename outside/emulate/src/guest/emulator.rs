@@ -2,8 +2,8 @@
 
 use super::error::GuestError;
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The folder that `scripts/emulator` made: QEMU with what it needs, the plugin, a kernel with its modules,
 /// busybox.
@@ -50,7 +50,7 @@ impl Emulator {
     /// A static busybox.
     #[must_use]
     pub fn busybox(&self) -> PathBuf {
-        self.folder.join("root/bin/busybox")
+        self.folder.join("busybox")
     }
 
     /// The root folder of Debian's packages for guests (`scripts/emulator add`); it exists once there are
@@ -60,20 +60,31 @@ impl Emulator {
         self.folder.join("guest")
     }
 
-    pub(super) fn program(&self) -> PathBuf {
+    /// The command that starts QEMU, without arguments for it. QEMU is not installed, so it is told where its
+    /// libraries are. If a C library came along with it, because it needs a newer one than the system's, the
+    /// dynamic linker of that library has to start it.
+    pub(super) fn command(&self) -> Command {
+        let mut libraries = self.root("usr/lib/x86_64-linux-gnu").into_os_string();
+        libraries.push(":");
+        libraries.push(self.root("lib/x86_64-linux-gnu"));
+        let linker = self.root("usr/lib64/ld-linux-x86-64.so.2");
+        if linker.exists() {
+            let mut command = Command::new(linker);
+            command.arg("--library-path").arg(libraries).arg(self.program());
+            command
+        } else {
+            let mut command = Command::new(self.program());
+            command.env("LD_LIBRARY_PATH", libraries);
+            command
+        }
+    }
+
+    fn program(&self) -> PathBuf {
         self.folder.join("root/usr/bin/qemu-system-x86_64")
     }
 
     pub(super) fn plugin(&self) -> PathBuf {
         self.folder.join("plugin.so")
-    }
-
-    /// Where the emulator's libraries are, for `LD_LIBRARY_PATH`: it is not installed.
-    pub(super) fn libraries(&self) -> OsString {
-        let mut libraries = self.root("usr/lib/x86_64-linux-gnu").into_os_string();
-        libraries.push(":");
-        libraries.push(self.root("lib/x86_64-linux-gnu"));
-        libraries
     }
 
     /// The folders of firmware.

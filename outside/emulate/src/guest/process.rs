@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,9 +44,9 @@ impl Process {
         })?;
         let start = || -> io::Result<(Child, File)> {
             let errors = File::from(memfd_create("errors", MemfdFlags::CLOEXEC)?);
-            let child = Command::new(emulator.program())
+            let child = emulator
+                .command()
                 .args(settings.arguments(emulator))
-                .env("LD_LIBRARY_PATH", emulator.libraries())
                 .stdin(OwnedFd::from(plugin))
                 .stdout(OwnedFd::from(monitor))
                 .stderr(errors.try_clone()?)

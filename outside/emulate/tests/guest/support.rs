@@ -84,7 +84,8 @@ impl Run {
         Self { guest, stopped, frames: Vec::new(), arriving: Vec::new() }
     }
 
-    /// Grants time until the guest has ended or the condition holds; `window` is the longest grant after an event.
+    /// Grants time until the guest has ended or the condition holds; `window` is the longest grant after an
+    /// event.
     pub fn advance(&mut self, window: u64, until: impl Fn(&Self) -> bool) {
         let limit = self.stopped.time_ns + 100 * SECOND;
         while self.stopped.state == GuestState::Standing && !until(self) {
