@@ -41,11 +41,11 @@ use process::Process;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wire::{Inbox, Record};
 
@@ -94,6 +94,7 @@ pub struct Guest {
     /// What it was let to do, and since when in real time; `None` if it stands.
     order: Option<(Order, Instant)>,
     patience: Duration,
+    template: Option<PathBuf>,
     is_over: bool,
 }
 
@@ -116,16 +117,22 @@ impl Guest {
         // this wait.
         let set_limit = socket.set_write_timeout(Some(settings.patience));
         set_limit.map_err(|source| settings.start_error(source))?;
+        let mut monitor = Monitor::new(monitor, settings.patience);
+        if let Some(file) = &settings.load {
+            let loaded = monitor.load(file);
+            loaded.map_err(|reason| settings.start_error(io::Error::other(reason)))?;
+        }
         Ok(Self {
             name: settings.name.clone(),
             process,
             socket,
-            monitor: Monitor::new(monitor, settings.patience),
+            monitor,
             inbox: Inbox::default(),
             frames: Vec::new(),
             clock_ns: 0,
             order: Some((Order::Run { until_ns: 0 }, Instant::now())),
             patience: settings.patience,
+            template: settings.template.clone(),
             is_over: false,
         })
     }
@@ -208,8 +215,24 @@ impl Guest {
     /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
     /// part of it.
     ///
-    /// # Panics If the guest does not stand.
+    /// # Panics If the guest does not stand, or is to become a template.
     pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
+        assert!(self.template.is_none(), "guest {} is a template, whose memory is not copied", self.name);
+        self.write_state(file)?;
+        self.monitor.go_on().map_err(|reason| self.not_saved(reason))?;
+        self.wait().map(|_| ())
+    }
+
+    /// Ends the guest and makes it the template at [`GuestSettings::template`]. Guests that load it share the
+    /// memory that they do not change, and start without reading it.
+    ///
+    /// # Panics If the guest does not stand, or its settings have no template.
+    pub fn save_template(mut self) -> Result<(), GuestError> {
+        let file = self.template.clone().expect("the settings name a template");
+        self.write_state(&file)
+    }
+
+    fn write_state(&mut self, file: &Path) -> Result<(), GuestError> {
         assert!(self.order.is_none() && !self.is_over, "guest {} was saved while it runs", self.name);
         self.tell(&wire::save(), Order::Pause)?;
         while self.order.is_some_and(|(order, _)| order == Order::Pause) {
@@ -221,13 +244,11 @@ impl Guest {
                 self.sleep()?;
             }
         }
-        let saved = self.monitor.save(file).and_then(|()| self.monitor.go_on());
-        saved.map_err(|reason| GuestError::Save {
-            guest: self.name.clone(),
-            time_ns: self.clock_ns,
-            reason,
-        })?;
-        self.wait().map(|_| ())
+        self.monitor.save(file).map_err(|reason| self.not_saved(reason))
+    }
+
+    fn not_saved(&self, reason: String) -> GuestError {
+        GuestError::Save { guest: self.name.clone(), time_ns: self.clock_ns, reason }
     }
 
     /// Ends the guest, wherever it is.

@@ -21,14 +21,31 @@ impl Monitor {
         Self { stream: BufReader::new(stream), patience, sent: 0 }
     }
 
+    /// Has the machine loaded from a file. Sent before the emulator is up, and not waited for: where it
+    /// fails, the emulator says why and ends.
+    pub(super) fn load(&mut self, file: &Path) -> Result<(), String> {
+        self.prepare()?;
+        let uri = quoted(&format!("file:{}", file.display()));
+        self.send("migrate-incoming", &format!(r#","arguments":{{"uri":{uri}}}"#))
+    }
+
+    /// Before the first use. Both sides of a move have to agree on what is not moved: memory that is a shared
+    /// file.
+    fn prepare(&mut self) -> Result<(), String> {
+        if self.sent == 0 {
+            let set = self.stream.get_ref().set_read_timeout(Some(self.patience));
+            set.map_err(|error| broken(&error))?;
+            self.send("qmp_capabilities", "")?;
+            let shared = r#"{"capability":"x-ignore-shared","state":true}"#;
+            let arguments = format!(r#","arguments":{{"capabilities":[{shared}]}}"#);
+            self.send("migrate-set-capabilities", &arguments)?;
+        }
+        Ok(())
+    }
+
     /// Writes the machine's state to a file. The machine is paused. The error is what the emulator says.
     pub(super) fn save(&mut self, file: &Path) -> Result<(), String> {
-        if self.sent == 0 {
-            // At the first use: most guests are never saved.
-            let set = self.stream.get_ref().set_read_timeout(Some(self.patience));
-            set.map_err(|error| error.to_string())?;
-            self.execute("qmp_capabilities", "")?;
-        }
+        self.prepare()?;
         let uri = quoted(&format!("file:{}", file.display()));
         self.execute("migrate", &format!(r#","arguments":{{"uri":{uri}}}"#))?;
         let since = Instant::now();
@@ -54,18 +71,18 @@ impl Monitor {
 
     fn execute(&mut self, command: &str, arguments: &str) -> Result<String, String> {
         self.send(command, arguments)?;
-        let number = format!(r#""id": {}}}"#, self.sent);
+        // The order of the keys is not defined. No text in an answer looks like these.
+        let numbers = [format!(r#""id": {}}}"#, self.sent), format!(r#""id": {},"#, self.sent)];
         loop {
             let mut line = String::new();
-            if self.stream.read_line(&mut line).map_err(|error| broken(&error))? == 0 {
-                return Err("its monitor was closed".into());
+            let read = self.stream.read_line(&mut line);
+            match read.map_err(|error| format!("its monitor did not answer {command}: {error}"))? {
+                0 => return Err("its monitor was closed".into()),
+                // Other lines are the greeting, events and answers that were left.
+                _ if !numbers.iter().any(|number| line.contains(number)) => {}
+                _ if line.contains(r#""error": {"class""#) => return Err(line.trim_end().into()),
+                _ => return Ok(line),
             }
-            let line = line.trim_end();
-            // Other lines are the greeting, events and answers that were left.
-            if !line.ends_with(&number) {
-                continue;
-            }
-            return if line.starts_with(r#"{"return""#) { Ok(line.into()) } else { Err(line.into()) };
         }
     }
 

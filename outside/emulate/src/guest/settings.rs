@@ -49,8 +49,11 @@ pub struct GuestSettings {
     /// Texts that the guest finds by these names in `/sys/firmware/qemu_fw_cfg/by_name/`; they begin with
     /// `opt/`.
     pub texts: Vec<(String, String)>,
-    /// A file of [`Guest::save`](super::Guest::save), to start from.
+    /// A file of [`Guest::save`](super::Guest::save) or a template, to start from.
     pub load: Option<PathBuf>,
+    /// Where this guest is to become a template, for [`Guest::save_template`](super::Guest::save_template):
+    /// its memory is this file with `.memory` added to its name.
+    pub template: Option<PathBuf>,
     /// Where what the guest writes to its first serial line goes.
     pub console: PathBuf,
     /// What the emulator's random numbers are drawn from.
@@ -76,6 +79,7 @@ impl GuestSettings {
             command_line: COMMAND_LINE.into(),
             texts: Vec::new(),
             load: None,
+            template: None,
             console: console.into(),
             seed: 0,
             patience: Duration::from_secs(60),
@@ -111,6 +115,9 @@ impl GuestSettings {
         if let Some((name, _)) = self.texts.iter().find(|(_, text)| text.is_empty()) {
             return refuse(format!("the text {name} is empty, which the emulator does not allow"));
         }
+        if self.template.is_some() && self.load.is_some() {
+            return refuse("a guest that is loaded cannot become a template".into());
+        }
         let files = [("kernel", Some(&self.kernel)), ("initramfs", self.initramfs.as_ref())];
         for (what, path) in files.into_iter().chain([("snapshot", self.load.as_ref())]) {
             let Some(path) = path else { continue };
@@ -135,6 +142,11 @@ impl GuestSettings {
         // an idle guest then has no periodic tick that would cost a grant each time.
         add(&["-machine", "q35,hpet=off", "-cpu", "Nehalem,+arat"]);
         add(&["-smp", &self.vcpus.to_string(), "-m", &self.memory_mib.to_string()]);
+        // Memory that is a shared file is not copied into a snapshot. The guests that start from it map the
+        // file privately: they share the pages that none of them has changed.
+        add(&["-machine", "memory-backend=memory"]);
+        arguments.extend(["-object".into(), self.memory()]);
+        let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none"]);
         // A guest that resets or crashes ends, and says so.
         add(&["-action", "reboot=shutdown,shutdown=poweroff,panic=shutdown", "-device", "pvpanic-pci"]);
@@ -156,7 +168,8 @@ impl GuestSettings {
             add(&["-device", &format!("virtio-net-pci,{timing},{quiet},netdev=n{number},mac={mac}{mtu}")]);
         }
         if self.load.is_some() {
-            add(&["-global", "migration.announce-rounds=0"]);
+            // From where, the monitor says.
+            add(&["-incoming", "defer", "-global", "migration.announce-rounds=0"]);
         }
         for folder in emulator.firmware() {
             arguments.extend(["-L".into(), folder.into_os_string()]);
@@ -167,13 +180,22 @@ impl GuestSettings {
         if let Some(initramfs) = &self.initramfs {
             arguments.extend(["-initrd".into(), initramfs.clone().into_os_string()]);
         }
-        if let Some(load) = &self.load {
-            let mut from = OsString::from("file:");
-            from.push(load);
-            arguments.extend(["-incoming".into(), from]);
-        }
         arguments.extend(["-plugin".into(), self.plugin(&emulator.plugin())]);
         arguments
+    }
+
+    fn memory(&self) -> OsString {
+        let file = |path: PathBuf, share: &str| {
+            let path = escaped(&path.to_string_lossy());
+            format!("memory-backend-file,id=memory,size={}M,mem-path={path},share={share}", self.memory_mib)
+        };
+        let private = self.load.as_deref().map(memory_of).filter(|memory| memory.exists());
+        let memory = match (&self.template, private) {
+            (Some(template), _) => file(memory_of(template), "on"),
+            (None, Some(memory)) => file(memory, "off"),
+            (None, None) => format!("memory-backend-ram,id=memory,size={}M", self.memory_mib),
+        };
+        memory.into()
     }
 
     fn plugin(&self, plugin: &Path) -> OsString {
@@ -187,6 +209,13 @@ impl GuestSettings {
         }
         words
     }
+}
+
+/// The file of a template's memory.
+fn memory_of(template: &Path) -> PathBuf {
+    let mut path = template.as_os_str().to_owned();
+    path.push(".memory");
+    path.into()
 }
 
 /// In QEMU's options a comma ends a value unless it is doubled.

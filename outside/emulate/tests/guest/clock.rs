@@ -2,6 +2,7 @@
 
 use super::support::{MS, Run, SECOND, console, emulator, folder, loaded, run_to_end, settings};
 use paceline_emulate::guest::{Guest, GuestState};
+use std::fs;
 
 /// Seconds since the boot, as the guest's own clock has them: the lines of /proc/uptime on its console.
 fn uptimes(console: &str) -> Vec<f64> {
@@ -53,6 +54,9 @@ fn an_idle_guest_costs_next_to_nothing() {
         guest.wait().unwrap();
     }
     let cost = guest.cpu_time() - before;
+    let status = fs::read_to_string(format!("/proc/{}/status", guest.process_id())).unwrap();
+    let memory = status.lines().filter(|line| line.starts_with("Rss")).collect::<Vec<_>>().join(", ");
+    eprintln!("memory of a guest from a template: {memory}");
     eprintln!("62 idle virtual seconds: {} ms of CPU", cost.as_millis());
     assert!(cost.as_millis() <= 1000, "{cost:?}");
 }

@@ -184,21 +184,17 @@ fn add(archive: &mut Vec<u8>, name: &str, mode: u32, data: &[u8]) {
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// The system in its second of sleep, saved.
+/// The system in its second of sleep, as a template.
 fn snapshot(emulator: &Emulator) -> &'static PathBuf {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| {
         let folder = folder("snapshot");
-        let settings = settings(emulator, &folder, "true");
-        let mut guest = Guest::start(&settings, emulator).unwrap();
-        let mut stopped = guest.wait().unwrap();
-        while !console(&settings).contains("ready") {
-            assert!(stopped.time_ns < 30 * SECOND, "no boot; console:\n{}", console(&settings));
-            guest.grant(stopped.time_ns + 100 * MS, &[]).unwrap();
-            stopped = guest.wait().unwrap();
-        }
+        let mut settings = settings(emulator, &folder, "true");
         let file = folder.join("saved");
-        guest.save(&file).unwrap();
+        settings.template = Some(file.clone());
+        let mut run = Run::start(&settings, emulator);
+        run.advance(100 * MS, |_| console(&settings).contains("ready"));
+        run.guest.save_template().unwrap();
         file
     })
 }
