@@ -56,6 +56,9 @@ pub struct GuestSettings {
     pub template: Option<PathBuf>,
     /// Where what the guest writes to its first serial line goes.
     pub console: PathBuf,
+    /// Where what the guest writes to its second serial line goes; nowhere without it. The line is there in
+    /// any case, so that guests with and without it start from one snapshot.
+    pub second_line: Option<PathBuf>,
     /// What the emulator's random numbers are drawn from.
     pub seed: u64,
     /// How long one grant may take in real time before the guest is given up.
@@ -81,6 +84,7 @@ impl GuestSettings {
             load: None,
             template: None,
             console: console.into(),
+            second_line: None,
             seed: 0,
             patience: Duration::from_secs(60),
             plugin_arguments: Vec::new(),
@@ -176,7 +180,10 @@ impl GuestSettings {
         }
         let mut serial = OsString::from("file:");
         serial.push(&self.console);
-        arguments.extend(["-serial".into(), serial, "-kernel".into(), self.kernel.clone().into_os_string()]);
+        let to_file = |path: &PathBuf| OsString::from_iter(["file:".as_ref(), path.as_os_str()]);
+        let second = self.second_line.as_ref().map_or_else(|| "null".into(), to_file);
+        arguments.extend(["-serial".into(), serial, "-serial".into(), second]);
+        arguments.extend(["-kernel".into(), self.kernel.clone().into_os_string()]);
         if let Some(initramfs) = &self.initramfs {
             arguments.extend(["-initrd".into(), initramfs.clone().into_os_string()]);
         }
