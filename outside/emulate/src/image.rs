@@ -2,17 +2,17 @@
 //! the kernel unpacks as its first root folder, and writes the text by which a guest learns who it is.
 //!
 //! - `archive` is the format, `elf` and `programs` find what programs need, `packages` knows Debian's
-//!   packages, `modules` the kernel's modules, `accounts` the users.
+//!   packages, `modules` the kernel's modules, `installed` what is done when packages are installed.
 //! - `init.sh` is the guest's first program. It sleeps once after `ready`, which is where guests are saved
 //!   and start from; everything that differs between guests comes after it, in the text of `setup`.
 //! - `settings` reads the tables `[[guest]]`.
 //!
 //! Invariant: equal inputs give equal bytes, on whatever machine and whenever.
 
-mod accounts;
 mod archive;
 mod elf;
 mod error;
+mod installed;
 mod modules;
 mod packages;
 mod programs;
@@ -116,7 +116,7 @@ pub fn pack(sources: &Sources, contents: &Contents) -> Result<Archive, ImageErro
         let place = format!("paceline/guests/{guest}/{}", path.trim_start_matches('/'));
         archive.add(&place, Entry::file(read(file)?, is_executable(file)));
     }
-    accounts::add(&mut archive);
+    installed::add(&mut archive);
     Ok(archive)
 }
 

@@ -1,5 +1,5 @@
-//! Users that Debian's servers run as. Their packages add them when they are installed, and give them
-//! folders. Guests' packages are only unpacked, so every guest has these users and these folders.
+//! What packages do when they are installed, which guests' packages never are: users that Debian's servers
+//! run as, the folders of those users, and links to settings.
 
 use super::archive::{Archive, Content, Entry};
 
@@ -39,8 +39,19 @@ const ACCOUNTS: [Account; 8] = [
     Account { name: "nobody", number: 65534, home: "/", folders: &[] },
 ];
 
-/// Adds `/etc/passwd` and `/etc/group`, and gives the users what is theirs.
+/// A link, with what it leads to. It is made where that is there and nothing else has its path.
+const LINKS: [(&str, &str); 2] = [
+    ("etc/nginx/sites-enabled/default", "/etc/nginx/sites-available/default"),
+    ("etc/chrony/chrony.conf", "/usr/share/chrony/chrony.conf"),
+];
+
+/// Adds `/etc/passwd` and `/etc/group`, gives the users what is theirs, and makes links.
 pub(super) fn add(archive: &mut Archive) {
+    for (link, to) in LINKS {
+        if archive.get(to).is_some() && archive.get(link).is_none() {
+            archive.add(link, Entry::link(to));
+        }
+    }
     let (mut passwd, mut group) = (String::new(), String::new());
     for Account { name, number, home, folders } in ACCOUNTS {
         passwd += &format!("{name}:x:{number}:{number}:{name}:{home}:/bin/sh\n");

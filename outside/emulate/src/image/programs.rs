@@ -293,9 +293,9 @@ mod tests {
     fn libraries_are_those_that_the_loader_finds() {
         for program in ["/bin/ls", "/bin/bash", "/usr/bin/apt-get", "/usr/bin/git", "/usr/bin/gcc"] {
             let path = Path::new(program);
+            // Where there is no ldd or no such program, there is nothing to compare with.
             let Some(expected) = path.exists().then(|| ldd(path)).flatten().filter(|set| !set.is_empty())
             else {
-                eprintln!("skipped: {program}: it is not here, or ldd is not");
                 continue;
             };
             let found: BTreeSet<String> =

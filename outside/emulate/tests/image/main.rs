@@ -1,0 +1,6 @@
+//! Guests that boot packed images: what is packed runs in them, and what they send back arrives. Without the
+//! emulator these tests say that they are skipped.
+
+mod packed;
+mod programs;
+mod support;

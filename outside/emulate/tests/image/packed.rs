@@ -1,0 +1,59 @@
+//! A guest of busybox alone: who it is, when its scripts start, what it sends back.
+
+use crate::support::{Booted, SECOND, emulator};
+use paceline_emulate::image::{Content, Contents, SetupScript, Sources, pack};
+use std::fs;
+
+#[test]
+fn a_guest_is_who_it_is_told_to_be_and_sends_back_what_it_wrote() {
+    let Some(emulator) = emulator() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("greeting");
+    fs::write(&file, "hello\n").unwrap();
+    let files = vec![("web".into(), "/etc/greeting".into(), file)];
+    let contents = Contents { congestion_controls: vec!["bbr".into()], files, ..Contents::default() };
+    let booted = Booted::new(emulator, "packed", &contents);
+    let script = "hostname; cat /etc/greeting; ping -c 1 -W 1 web; ip addr show eth0; arp -n; \
+                  cat /proc/sys/net/ipv4/tcp_congestion_control; mkdir -p /out/sub; echo kept >/out/sub/file; \
+                  head -c 1000 /dev/urandom >/out/random; exit 3";
+    let mut setup = booted.setup("web", script);
+    setup.congestion_control = Some("bbr".into());
+    setup.out = vec!["/out".into()];
+    let late = booted.at_ns + 5 * SECOND;
+    let text = "probe clock; trap 'exit 9' TERM; while :; do sleep 1; done".into();
+    setup.scripts.push(SetupScript { label: "late".into(), at_ns: Some(late), text });
+    setup.stop_ns = Some(late + 2 * SECOND);
+    let ended = booted.run(&setup);
+    let console = &ended.console;
+    for line in [
+        "web",
+        "hello",
+        "1 packets transmitted, 1 packets received",
+        "52:54:00:00:00:02",
+        "inet 10.0.0.1/24 brd 10.0.0.255",
+        "bbr",
+        "paceline: script ended with status 3",
+        "paceline: late ended with status 9",
+    ] {
+        assert!(console.contains(line), "{line:?} is missing:\n{console}");
+    }
+    let clock = console.split("clock ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let after = clock.parse::<u64>().unwrap().checked_sub(late).expect("the script started early");
+    assert!(after < SECOND / 100, "the script started {after} ns late");
+    let out = ended.out();
+    assert_eq!(out.get("out/sub/file").unwrap().content, Content::File(b"kept\n".to_vec()));
+    // The same again, and with another seed.
+    let again = booted.run(&setup);
+    assert_eq!((&again.console, &again.sent), (&ended.console, &ended.sent));
+    setup.seed = [8; 32];
+    let other = booted.run(&setup).out();
+    assert_ne!(other.get("out/random"), out.get("out/random"));
+}
+
+#[test]
+fn the_same_contents_are_the_same_bytes() {
+    let Some(emulator) = emulator() else { return };
+    let contents = Contents { programs: vec!["sh".into(), "probe".into()], ..Contents::default() };
+    let bytes = || pack(&Sources::of(&emulator), &contents).unwrap().to_bytes();
+    assert_eq!(bytes(), bytes());
+}

@@ -1,0 +1,120 @@
+//! Packs an image, boots it once, and starts guests from there.
+
+use paceline_emulate::guest::{Card, Emulator, Guest, GuestSettings, GuestState};
+use paceline_emulate::image::{
+    Archive, Contents, DONE, READY, SETUP, Setup, SetupCard, SetupScript, Sources, pack,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1000 * MS;
+
+/// The emulator with what images are made of, or `None` with a word about why the test does nothing.
+pub fn emulator() -> Option<Emulator> {
+    let emulator = Emulator::find().inspect_err(|error| eprintln!("skipped: {error}")).ok()?;
+    let probe = Sources::of(&emulator).probe;
+    if !probe.exists() {
+        eprintln!("skipped: there is no {}; run scripts/emulator", probe.display());
+        return None;
+    }
+    Some(emulator)
+}
+
+/// Guests that have booted one image.
+pub struct Booted {
+    emulator: Emulator,
+    folder: PathBuf,
+    image: PathBuf,
+    snapshot: PathBuf,
+    /// Their clock where they were saved, in nanoseconds.
+    pub at_ns: u64,
+}
+
+/// What became of a guest.
+pub struct Ended {
+    pub console: String,
+    pub sent: Vec<u8>,
+}
+
+impl Ended {
+    pub fn out(&self) -> Archive {
+        Archive::from_bytes(&self.sent).unwrap()
+    }
+}
+
+impl Booted {
+    pub fn new(emulator: Emulator, test: &str, contents: &Contents) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("image").join(test);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let image = folder.join("image");
+        fs::write(&image, pack(&Sources::of(&emulator), contents).unwrap().to_bytes()).unwrap();
+        let snapshot = folder.join("snapshot");
+        let mut booted = Self { emulator, folder, image, snapshot, at_ns: 0 };
+        let settings = booted.settings("boot", "unused");
+        let mut guest = Guest::start(&settings, &booted.emulator).unwrap();
+        let mut stopped = guest.wait().unwrap();
+        while !console(&settings).contains(READY) {
+            assert_eq!(stopped.state, GuestState::Standing, "{}", console(&settings));
+            assert!(stopped.time_ns < 60 * SECOND, "no boot; console:\n{}", console(&settings));
+            guest.grant(stopped.time_ns + 100 * MS, &[]).unwrap();
+            stopped = guest.wait().unwrap();
+        }
+        guest.save(&booted.snapshot).unwrap();
+        booted.at_ns = stopped.time_ns;
+        booted
+    }
+
+    fn settings(&self, name: &str, text: &str) -> GuestSettings {
+        let console = self.folder.join(format!("{name}.console"));
+        let mut settings = GuestSettings::new(name, self.emulator.kernel(), console);
+        settings.memory_mib = 256;
+        settings.initramfs = Some(self.image.clone());
+        settings.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: 1500 }];
+        settings.texts = vec![(SETUP.into(), text.into())];
+        settings
+    }
+
+    /// A guest that runs one script once its network is up.
+    pub fn setup(&self, name: &str, script: &str) -> Setup {
+        Setup {
+            name: name.into(),
+            seed: [7; 32],
+            cards: vec![SetupCard {
+                mac: [0x52, 0x54, 0, 0, 0, 1],
+                mtu: 1500,
+                address: [10, 0, 0, 1].into(),
+                prefix: 24,
+                gateway: None,
+                neighbours: vec![([10, 0, 0, 2].into(), [0x52, 0x54, 0, 0, 0, 2])],
+            }],
+            hosts: vec![(name.into(), [10, 0, 0, 1].into()), ("other".into(), [10, 0, 0, 2].into())],
+            scripts: vec![SetupScript { label: "script".into(), at_ns: None, text: script.into() }],
+            ..Setup::default()
+        }
+    }
+
+    /// Runs a guest until it says that it is done, at most for 60 seconds of its time.
+    pub fn run(&self, setup: &Setup) -> Ended {
+        let mut settings = self.settings(&setup.name, &setup.text());
+        let sent = self.folder.join(format!("{}.sent", setup.name));
+        settings.load = Some(self.snapshot.clone());
+        settings.second_line = Some(sent.clone());
+        let mut guest = Guest::start(&settings, &self.emulator).unwrap();
+        let mut stopped = guest.wait().unwrap();
+        while !console(&settings).contains(DONE) {
+            assert_eq!(stopped.state, GuestState::Standing, "{}", console(&settings));
+            let next = stopped.next_ns.unwrap_or(u64::MAX);
+            assert!(next < self.at_ns + 60 * SECOND, "not done; console:\n{}", console(&settings));
+            guest.grant(next.max(stopped.time_ns) + 20 * MS, &[]).unwrap();
+            stopped = guest.wait().unwrap();
+        }
+        guest.end();
+        Ended { console: console(&settings), sent: fs::read(sent).unwrap_or_default() }
+    }
+}
+
+fn console(settings: &GuestSettings) -> String {
+    String::from_utf8_lossy(&fs::read(&settings.console).unwrap_or_default()).into_owned()
+}
