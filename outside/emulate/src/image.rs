@@ -16,6 +16,7 @@ mod installed;
 mod modules;
 mod packages;
 mod programs;
+pub mod settings;
 mod setup;
 
 use std::fs;

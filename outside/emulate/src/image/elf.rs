@@ -92,8 +92,8 @@ fn binary(bytes: &[u8]) -> Option<Binary> {
     let Some((start, size)) = value(DT_STRTAB).zip(value(DT_STRSZ)) else {
         return Some(found);
     };
-    let loaded = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD);
-    let strings = loaded.filter_map(|segment| segment.data_range(endian, bytes, start, size).ok()?).next()?;
+    let mut loaded = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD);
+    let strings = loaded.find_map(|segment| segment.data_range(endian, bytes, start, size).ok()?)?;
     let text = |at: u64| -> Option<String> {
         let text = strings.get(usize::try_from(at).ok()?..)?.split(|byte| *byte == 0).next()?;
         String::from_utf8(text.to_vec()).ok()

@@ -3,4 +3,5 @@
 
 mod packed;
 mod programs;
+mod settings;
 mod support;
