@@ -40,8 +40,9 @@ const ACCOUNTS: [Account; 8] = [
 ];
 
 /// A link, with what it leads to. It is made where that is there and nothing else has its path.
-const LINKS: [(&str, &str); 2] = [
+const LINKS: [(&str, &str); 3] = [
     ("etc/nginx/sites-enabled/default", "/etc/nginx/sites-available/default"),
+    ("var/www/html/index.html", "/usr/share/nginx/html/index.html"),
     ("etc/chrony/chrony.conf", "/usr/share/chrony/chrony.conf"),
 ];
 

@@ -253,7 +253,7 @@ impl GuestSpec {
     }
 }
 
-/// Different bytes for each seed and name: SplitMix64 (Steele, Lea, Flood 2014) from a hash of both (FNV-1a).
+/// Different bytes for each seed and name: SplitMix64 from a hash of both (FNV-1a).
 fn seed_bytes(seed: u64, name: &str) -> [u8; 32] {
     let bytes = seed.to_le_bytes().into_iter().chain(name.bytes());
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -170,7 +170,9 @@ fn sources(folder: &Path) -> Sources {
     arm.resize(64, 0);
     arm[18] = 183;
     put("root/usr/bin/arm", &arm);
-    put("root/usr/bin/large", &[b"#!/bin/sh\n".as_slice(), &[0; 60 << 20]].concat());
+    let mut large = b"#!/bin/sh\n".to_vec();
+    large.resize(60 << 20, 0);
+    put("root/usr/bin/large", &large);
     let own = fs::read(std::env::current_exe().unwrap()).unwrap();
     put("root/usr/bin/alone", &own);
     Sources {
