@@ -62,14 +62,13 @@ fn the_same_contents_are_the_same_bytes() {
 fn a_guests_clock_is_that_of_its_machine() {
     let Some(emulator) = emulator() else { return };
     let booted = Booted::new(emulator, "clock", &Contents::default());
-    let mut setup =
-        booted.setup("web", "probe clock; sleep 20; probe clock; dmesg | grep -iE 'tsc|random|clocksource'");
+    let mut setup = booted.setup("web", "probe clock; sleep 20; probe clock");
     setup.stop_ns = Some(booted.at_ns + 50 * SECOND);
     let console = booted.run(&setup).console;
-    println!("{console}");
     let lines = console.lines().filter_map(|line| line.strip_prefix("clock ")?.split_once(" monotonic "));
     let numbers = lines.map(|(clock, monotonic)| (clock.parse().unwrap(), monotonic.parse().unwrap()));
     let numbers: Vec<(i64, i64)> = numbers.collect();
     let spans = (numbers[1].0 - numbers[0].0, numbers[1].1 - numbers[0].1);
-    assert!((spans.0 - spans.1).abs() < 20_000, "{spans:?}");
+    // The two clocks of a line are read some instructions apart.
+    assert!((spans.0 - spans.1).abs() < 1_000, "{spans:?}");
 }
