@@ -11,9 +11,12 @@ fn a_guest_is_who_it_is_told_to_be_and_sends_back_what_it_wrote() {
     let file = folder.path().join("greeting");
     fs::write(&file, "hello\n").unwrap();
     let files = vec![("web".into(), "/etc/greeting".into(), file)];
-    let contents = Contents { congestion_controls: vec!["bbr".into()], files, ..Contents::default() };
+    // A program of this machine, with its libraries; the guest's other ones are static.
+    let programs = vec!["/bin/ls".into()];
+    let contents =
+        Contents { programs, congestion_controls: vec!["bbr".into()], files, ..Contents::default() };
     let booted = Booted::new(emulator, "packed", &contents);
-    let script = "hostname; cat /etc/greeting; ping -c 1 -W 1 web; ip addr show eth0; arp -n; \
+    let script = "hostname; cat /etc/greeting; /bin/ls -d /machine/bin/*; ping -c 1 -W 1 web; ip addr show eth0; arp -n; \
                   cat /proc/sys/net/ipv4/tcp_congestion_control; mkdir -p /out/sub; echo kept >/out/sub/file; \
                   head -c 1000 /dev/urandom >/out/random; exit 3";
     let mut setup = booted.setup("web", script);
@@ -28,6 +31,7 @@ fn a_guest_is_who_it_is_told_to_be_and_sends_back_what_it_wrote() {
     for line in [
         "web",
         "hello",
+        "/machine/bin/ls",
         "1 packets transmitted, 1 packets received",
         "52:54:00:00:00:02",
         "inet 10.0.0.1/24 brd 10.0.0.255",
