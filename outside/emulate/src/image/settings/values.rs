@@ -57,7 +57,10 @@ impl Value for Mac {
 
     fn read(raw: &Raw) -> Result<Self, Unfit> {
         let Raw::String(text) = raw else { return Err(Unfit::Kind) };
-        let byte = |part: &str| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten();
+        let byte = |part: &str| {
+            let is_hex = part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+            is_hex.then(|| u8::from_str_radix(part, 16).ok()).flatten()
+        };
         let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
         match bytes.and_then(|bytes| <[u8; 6]>::try_from(bytes).ok()) {
             None => Err(Unfit::Content("it is not six numbers of two digits with colons".into())),
