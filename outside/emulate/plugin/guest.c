@@ -100,10 +100,12 @@ static uint64_t own_next(int64_t now) {
 static void turn(void *unused) {
     (void)unused;
     int64_t now = qemu.qemu_clock_get_ns(VIRTUAL_CLOCK);
+    /* While its state is written, the migration wakes the VCPUs' thread for small tasks, and timers run then too. A machine that
+     * waited for its coordinator here would hold the lock that the migration needs. */
+    if (saving) return;
     vcpu_thread = pthread_self();
     vcpu_known = true;
     gated = gate_wanted;
-    saving = false;
     for (;;) {
         int cause = qemu.qemu_shutdown_requested_get();
         if (cause) report_end(cause);
@@ -127,10 +129,14 @@ static void turn(void *unused) {
     qemu.timer_mod_ns(&turn_timer, frame && (int64_t)frame->time < granted_until ? (int64_t)frame->time : granted_until);
 }
 
-/* Once the machine is paused, its state may be written. */
+/* Once the machine is paused, its state may be written; then it goes on. */
 static void machine_state_changed(void *unused, bool running, int state) {
     (void)unused, (void)state;
-    if (!saving || running) return;
+    if (!saving) return;
+    if (running) {
+        saving = false;
+        return;
+    }
     tell(PAUSED, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK), 0, NULL, 0);
     flush();
 }
