@@ -25,9 +25,10 @@ use crate::flow::Flow;
 use crate::network::Network;
 
 use addresses::FlowAddress;
+pub(crate) use addresses::default_address;
 pub(crate) use log::Log;
 pub(crate) use pcap::add_files;
-pub(crate) use record::{Packet, Record, Seen, seen_in};
+pub(crate) use record::{Packet, Record, Seen, Shown, seen_in};
 
 /// The bytes of a packet that a file holds at most: what Wireshark reads.
 const MOST_SNAP: u32 = 262_144;
@@ -52,6 +53,8 @@ pub(crate) struct Capture {
     snap: Option<u32>,
     /// By flow: of packets that go to its receiver, and of those that go back.
     flows: Vec<[FlowAddress; 2]>,
+    /// Files are of Ethernet, since there are frames of machines; of PPP otherwise.
+    pub is_ethernet: bool,
 }
 
 impl Capture {
@@ -69,7 +72,7 @@ impl Capture {
         for pattern in patterns {
             taps.extend(patterns::taps(network, pattern.as_ref())?);
         }
-        Ok(Self { taps, snap, flows: addresses::of_flows(network, flows)? })
+        Ok(Self { taps, snap, flows: addresses::of_flows(network, flows)?, is_ethernet: false })
     }
 
     /// The ports that log what they send, as (node, port).

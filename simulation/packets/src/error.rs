@@ -63,6 +63,18 @@ pub enum PacketError {
     /// A flow that begins or ends at a switch.
     #[error("flow {flow} has {node:?} as an end, a {kind}; allowed: hosts")]
     NotAHost { flow: usize, node: String, kind: &'static str },
+    /// A machine in the place of a switch.
+    #[error("a machine is to be at {node:?}, a {kind}; allowed: hosts")]
+    MachineNotAHost { node: String, kind: &'static str },
+    /// Two machines in one place.
+    #[error("two machines are to be at the host {node:?}; allowed: one")]
+    MachineTwice { node: String },
+    /// An address that no host can have.
+    #[error("the host {node:?} is to have the address {address}; allowed: an IPv4 address of one host")]
+    Address { node: String, address: std::net::Ipv4Addr },
+    /// Two hosts have one address.
+    #[error("the hosts {first:?} and {second:?} have the address {address}; allowed: each address once")]
+    AddressTwice { address: std::net::Ipv4Addr, first: String, second: String },
     /// A number of a flow that makes no sense.
     #[error("flow {flow} has a {key} of {value}; allowed: {allowed}")]
     FlowNumber { flow: usize, key: &'static str, value: String, allowed: &'static str },

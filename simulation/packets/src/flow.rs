@@ -323,9 +323,9 @@ impl Flows {
         self.rdma_arriving.of(node)
     }
 
-    /// The class of a flow's packets.
-    pub fn class(&self, flow: u32) -> u8 {
-        self.list[flow as usize].class
+    /// The class of a flow's packets; what is of no flow has class 0.
+    pub fn class(&self, flow: Option<u32>) -> u8 {
+        flow.map_or(0, |flow| self.list[flow as usize].class)
     }
 
     /// A length that no packet of any flow exceeds.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::frame::FrameCounts;
 use crate::packet::{TcpBody, UdpPacket};
 use crate::rdma::{RdmaReceiver, RdmaSender};
 use crate::tcp::Connection;
@@ -102,14 +103,20 @@ pub struct HostState {
     pub rdma_senders: Vec<Option<RdmaSender>>,
     /// By RDMA flow that it receives, in the order of flows.
     pub rdma_receivers: Vec<RdmaReceiver>,
+    /// Of frames of a real machine in its place.
+    pub frames: FrameCounts,
 }
 
-/// Without RDMA there is nothing to hash of it, so that digests of other networks stay what they were.
+/// Without RDMA and machines there is nothing to hash of them, so that digests of other networks stay what
+/// they were.
 impl Hash for HostState {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         (&self.sending, &self.arrivals, &self.connections).hash(hasher);
         if !self.rdma_senders.is_empty() || !self.rdma_receivers.is_empty() {
             (&self.rdma_senders, &self.rdma_receivers).hash(hasher);
+        }
+        if !self.frames.is_zero() {
+            self.frames.hash(hasher);
         }
     }
 }

@@ -7,6 +7,7 @@ mod admit;
 mod applications;
 mod captured;
 mod connections;
+mod machines;
 mod rdma;
 mod samples;
 mod sound;
@@ -33,6 +34,7 @@ use crate::queue::Ecn;
 use crate::results::NetOutput;
 use crate::routing::{Ecmp, Routing};
 use crate::sample::Sampling;
+use crate::stations::Stations;
 use crate::switch::Switches;
 
 pub use state::NodeState;
@@ -55,6 +57,8 @@ pub struct Packets {
     pub(crate) sampling: Sampling,
     /// Which packets are captured.
     pub(crate) capture: Option<Arc<Capture>>,
+    /// Where real machines are, if there are any.
+    pub(crate) stations: Option<Arc<Stations>>,
 }
 
 impl Packets {
@@ -79,6 +83,7 @@ impl Packets {
             applications: None,
             sampling: Sampling::default(),
             capture: None,
+            stations: None,
         };
         model.lookahead = model.least_delay();
         Ok(model)
@@ -217,9 +222,11 @@ impl Model for Packets {
         let applications = self.applications.as_ref().map(|table| format!("{:?}", table.all));
         let digest = Digest::of(&(&links, shown.value(), applications));
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
+        let machines =
+            self.stations.as_ref().map_or(String::new(), |stations| format!(", machines {stations:?}"));
         let captured = self.capture.as_ref().map_or(String::new(), |capture| capture.parameters());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}{captured}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}{captured}{machines}",
             links.len(),
             self.spread,
             self.seed,
@@ -314,6 +321,9 @@ impl Model for Packets {
                     self.forward(state, now_ps, to, packet.clone(), cx);
                 }
             }
+            NetEvent::Frame(packet) => self.take_frame(state, packet, cx),
+            NetEvent::Emit(body) => self.emit_frame(state, body, cx),
+            NetEvent::Answer(_) => Self::count_answer(state),
             NetEvent::Send { flow, number, slack } => self.emit(state, *flow, *number, *slack, cx),
             NetEvent::Open { flow } => self.open(state, *flow, cx),
             NetEvent::Act { actor, slack } => self.act(state, *actor, *slack, cx),

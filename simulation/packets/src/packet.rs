@@ -4,18 +4,21 @@
 //! not changed on the way.
 
 mod carried;
+mod framed;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::frame::FrameBody;
 use crate::queue::{Classes, Ecn};
 use crate::rdma::RdmaBody;
 use crate::tcp::Segment;
 
 pub use carried::Carried;
 pub(crate) use carried::Held;
+pub use framed::FramePacket;
 
 /// A UDP packet that has come to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +93,12 @@ pub enum NetEvent {
     Tcp(TcpPacket),
     /// A packet of RDMA has come in whole.
     Rdma(RdmaPacket),
+    /// A frame of a real machine has come in whole.
+    Frame(FramePacket),
+    /// The card of the machine at this host sends a frame.
+    Emit(Arc<FrameBody>),
+    /// The network answers an ARP request of the machine at this host.
+    Answer(Arc<FrameBody>),
     /// The source of a flow sends its next packet.
     Send {
         /// The flow.
@@ -159,7 +168,7 @@ pub struct Entering {
 impl NetEvent {
     /// Whether it is the arrival of a packet.
     pub(crate) const fn is_packet(&self) -> bool {
-        matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Rdma(_) | Self::Entering(_))
+        matches!(self, Self::Udp(_) | Self::Tcp(_) | Self::Rdma(_) | Self::Frame(_) | Self::Entering(_))
     }
 }
 
@@ -180,6 +189,13 @@ pub enum Actor {
 fn hash_entering<H: Hasher>(entering: &Entering, hasher: &mut H) {
     entering.packet.hash(hasher);
     hasher.write_u64(u64::from(entering.port) << 32 | 6);
+}
+
+/// Not inlined either, so that frames cost those nothing who have none.
+#[inline(never)]
+fn hash_frame<H: Hasher>(body: &FrameBody, fields: u64, hasher: &mut H) {
+    body.words().into_iter().for_each(|word| hasher.write_u64(word));
+    hasher.write_u64(fields);
 }
 
 /// Every event enters the digest. Fields are put together in few words, of which the last begins with the
@@ -209,6 +225,12 @@ impl Hash for NetEvent {
                 let marks = (ecn as u64) << 8 | u64::from(is_back) << 12;
                 hasher.write_u64(u64::from(body.bytes) << 32 | u64::from(slack) << 16 | marks | 10);
             }
+            Self::Frame(FramePacket { ref body, to, slack, ecn }) => {
+                let fields = u64::from(to) << 32 | u64::from(slack) << 16 | (ecn as u64) << 8 | 11;
+                hash_frame(body, fields, hasher);
+            }
+            Self::Emit(ref body) => hash_frame(body, 12, hasher),
+            Self::Answer(ref body) => hash_frame(body, 13, hasher),
             Self::Send { flow, number, slack } => {
                 hasher.write_u64(u64::from(flow) << 32 | u64::from(number));
                 hasher.write_u64(u64::from(slack) << 16 | 2);
@@ -243,12 +265,12 @@ impl Hash for NetEvent {
 
 const _: () = assert!(size_of::<NetEvent>() <= 24, "an event of a hop is small");
 
-/// What is forwarded: a packet of either kind.
+/// What is forwarded: a packet of any kind.
 pub(crate) trait Forwarded: Clone {
     fn wire_bytes(&self) -> u32;
     fn ecn(&self) -> Ecn;
-    /// The flow that it is of.
-    fn flow(&self) -> u32;
+    /// The flow that it is of, unless it is a frame of a machine.
+    fn flow(&self) -> Option<u32>;
     /// What its way is chosen by; `spread` has the bits of its number that count.
     fn key(&self, spread: u64) -> u64;
     /// Its arrival at the next node.
@@ -264,8 +286,8 @@ impl Forwarded for UdpPacket {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn flow(&self) -> u32 {
-        self.flow
+    fn flow(&self) -> Option<u32> {
+        Some(self.flow)
     }
     #[inline(always)]
     fn key(&self, spread: u64) -> u64 {
@@ -286,8 +308,8 @@ impl Forwarded for TcpPacket {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn flow(&self) -> u32 {
-        self.flow
+    fn flow(&self) -> Option<u32> {
+        Some(self.flow)
     }
     /// The two directions of a flow choose their ways by themselves.
     #[inline(always)]
@@ -308,8 +330,8 @@ impl Forwarded for RdmaPacket {
     fn ecn(&self) -> Ecn {
         self.ecn
     }
-    fn flow(&self) -> u32 {
-        self.flow
+    fn flow(&self) -> Option<u32> {
+        Some(self.flow)
     }
     /// The two directions of a flow choose their ways by themselves.
     fn key(&self, spread: u64) -> u64 {

@@ -15,11 +15,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkSpec;
-use crate::capture::{Log, Packet, Record};
+use crate::capture::{Log, Record, Shown};
 use crate::clock::{LATEST_PS, MOST_COUNT};
 use crate::link::Wire;
 use crate::packet::Carried;
-use crate::tcp::Segment;
 
 pub(crate) use special::Special;
 
@@ -112,13 +111,13 @@ impl Port {
 
     /// Logs a packet that begins to be sent at `start_ps`, and arrives unless it is lost.
     #[inline(always)]
-    pub(crate) fn record(&mut self, start_ps: u64, arrival_ps: Option<u64>, packet: Packet<&Segment>) {
+    pub(crate) fn record(&mut self, start_ps: u64, arrival_ps: Option<u64>, packet: Shown<'_>) {
         self.log.push(&Record::new(start_ps, arrival_ps, packet));
     }
 
     /// Logs what [`send`](Self::send) would send now, and when: nothing where it finds no room.
     #[inline(never)]
-    pub(crate) fn record_next(&mut self, wire: &Wire, now_ps: u64, bytes: u32, packet: Packet<&Segment>) {
+    pub(crate) fn record_next(&mut self, wire: &Wire, now_ps: u64, bytes: u32, packet: Shown<'_>) {
         if let Some((start_ps, arrival_ps)) = self.next_moments(wire, now_ps, bytes) {
             self.record(start_ps, Some(arrival_ps), packet);
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::application::{ApplicationOutput, ClientResult};
 use crate::capture::Log;
 use crate::flow::{Flow, Flows};
+use crate::frame::FrameCounts;
 use crate::host::{Arrivals, Endpoint, HostState, Sending};
 use crate::port::Port;
 use crate::rdma::{Rdma, RdmaReceiver, RdmaSender, Traffic};
@@ -38,6 +39,8 @@ pub struct NetOutput {
     pub(crate) is_cut: bool,
     /// By node and port: what was sent, where that is captured.
     pub(crate) logs: Vec<(u32, u32, Log)>,
+    /// By node: the frames of the machine there, of those that sent or received any.
+    frames: Vec<(u32, FrameCounts)>,
 }
 
 impl NetOutput {
@@ -57,6 +60,9 @@ impl NetOutput {
             }
         }
         let Some(host) = host else { return };
+        if !host.frames.is_zero() {
+            self.frames.push((node, host.frames));
+        }
         self.sending.extend(flows.sending(node).iter().copied().zip(host.sending.iter().cloned()));
         self.arrivals.extend(flows.arriving(node).iter().copied().zip(host.arrivals.iter().cloned()));
         for (flow, endpoint) in flows.connections(node).iter().zip(&host.connections) {
@@ -223,6 +229,8 @@ pub struct NetResults {
     pub flows_done: u64,
     /// The mean time that these took, in seconds; nothing where there are none.
     pub mean_completion_s: Option<f64>,
+    /// By node: the frames of the real machine there, of those that sent or received any.
+    pub frames: Vec<(u32, FrameCounts)>,
     /// What clients have done, by number.
     pub clients: Vec<ClientResult>,
     /// By group, its rounds.
@@ -258,14 +266,18 @@ impl NetResults {
             links.extend_from_slice(&output.links);
         }
         links.sort_unstable();
+        let mut frames: Vec<_> = outputs.iter().flat_map(|output| output.frames.iter().copied()).collect();
+        frames.sort_unstable_by_key(|(node, _)| *node);
         let mut queues: Vec<_> = outputs.iter().flat_map(|output| output.samples.iter().cloned()).collect();
         queues.sort_unstable();
         let without_route = outputs.iter().map(|output| output.without_route).sum();
         let ends = || flows.iter().flat_map(FlowResult::ends);
         let arrived = flows.iter().map(|flow| flow.arrivals.packets).sum::<u64>()
-            + ends().map(|end| end.arrived).sum::<u64>();
+            + ends().map(|end| end.arrived).sum::<u64>()
+            + frames.iter().map(|(_, counts)| counts.arrived).sum::<u64>();
         let delays = flows.iter().map(|flow| flow.arrivals.delay_sum_ps).sum::<u128>()
-            + ends().map(|end| end.delay_sum_ps).sum::<u128>();
+            + ends().map(|end| end.delay_sum_ps).sum::<u128>()
+            + frames.iter().map(|(_, counts)| counts.delay_sum_ps).sum::<u128>();
         let took = |(flow, result): (&Flow, &FlowResult)| {
             let done_ps = result.receiver.and_then(|receiver| receiver.done_ps)?;
             Some(u128::from(done_ps - result.start_ps(flow)))
@@ -275,7 +287,8 @@ impl NetResults {
         let mean_s = |sum_ps: u128, count: u64| (count > 0).then(|| sum_ps as f64 / count as f64 / 1e12);
         Self {
             packets_sent: flows.iter().map(|flow| flow.sending.packets).sum::<u64>()
-                + ends().map(|end| end.sent).sum::<u64>(),
+                + ends().map(|end| end.sent).sum::<u64>()
+                + frames.iter().map(|(_, counts)| counts.sent).sum::<u64>(),
             packets_arrived: arrived,
             packets_dropped: links.iter().map(|link| link.dropped + link.lost).sum::<u64>() + without_route,
             packets_without_route: without_route,
@@ -286,6 +299,7 @@ impl NetResults {
             clients: ApplicationOutput::clients(outputs.iter().map(|output| &output.applications)),
             rounds: ApplicationOutput::rounds(outputs.iter().map(|output| &output.applications)),
             flows,
+            frames,
             links,
             switches,
             queues,

@@ -12,6 +12,7 @@ mod unfinished;
 use paceline_results::{Results, RunFacts, Summary};
 
 use crate::capture;
+use crate::frame::FrameCounts;
 use crate::results::NetResults;
 use crate::{NetOutput, Network, Packets};
 
@@ -89,6 +90,15 @@ impl Packets {
             summary.line("packets_without_route", all.packets_without_route);
         }
         summary.line("packets_in_flight", all.packets_in_flight);
+        if self.stations.is_some() {
+            let sum = |of: fn(&FrameCounts) -> u64| -> u64 {
+                all.frames.iter().map(|(_, counts)| of(counts)).sum()
+            };
+            summary.line("frames_sent", sum(|counts| counts.sent));
+            summary.line("frames_arrived", sum(|counts| counts.arrived));
+            summary.line("frames_not_forwarded", sum(|counts| counts.unforwarded));
+            summary.line("arp_answers", sum(|counts| counts.answered));
+        }
     }
 
     /// What connections counted, where there are any, and those that were given up.

@@ -51,6 +51,11 @@ impl FlowAddress {
     }
 }
 
+/// The address of the host of this place among the hosts, where it has no other.
+pub(crate) fn default_address(place: u32) -> u32 {
+    FIRST_ADDRESS + place
+}
+
 /// By flow: of packets that go to its receiver, and of those that go back.
 pub(super) fn of_flows(network: &Network, flows: &[Flow]) -> Result<Vec<[FlowAddress; 2]>, PacketError> {
     let hosts = network.hosts();
@@ -60,7 +65,7 @@ pub(super) fn of_flows(network: &Network, flows: &[Flow]) -> Result<Vec<[FlowAdd
     }
     let address = |node: u32| {
         let place = hosts.binary_search(&node).expect("flows begin and end at hosts");
-        FIRST_ADDRESS + place as u32
+        default_address(place as u32)
     };
     let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let of_flow = |flow: &Flow| {

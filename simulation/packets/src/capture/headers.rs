@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod test;
 
+use crate::frame::content::ethernet_address;
 use crate::hash::mix;
 use crate::queue::Ecn;
 use crate::tcp::{Block, Flags, Options, Segment, wire_number, wire_window};
@@ -18,6 +19,10 @@ use super::addresses::FlowAddress;
 
 /// The protocol field of PPP for IPv4 (RFC 1332, section 2).
 const PPP_IPV4: u16 = 0x0021;
+/// The type of IPv4 in the header of Ethernet.
+const TYPE_IPV4: u16 = 0x0800;
+/// The header of Ethernet.
+const ETHERNET_BYTES: usize = 14;
 const IPV4_BYTES: usize = 20;
 /// PPP and IPv4.
 const BELOW_BYTES: usize = 2 + IPV4_BYTES;
@@ -38,6 +43,8 @@ pub(super) const BEFORE: usize = 16;
 /// Where IPv4 and what is above it begin.
 const IPV4: usize = BEFORE + 2;
 const ABOVE: usize = BEFORE + BELOW_BYTES;
+/// By how much a packet is longer with the header of Ethernet in the place of that of PPP.
+pub(super) const MORE_OF_ETHERNET: u32 = ETHERNET_BYTES as u32 - 2;
 /// A datagram with what stands before it.
 pub(super) const DATAGRAM: usize = ABOVE + UDP_BYTES;
 /// A segment with what stands before it, at most.
@@ -168,6 +175,16 @@ fn put_below(frame: &mut [u8], flow: &FlowAddress, protocol: u8, length: u32, ec
     put(frame, IPV4 + 10, checksum(sum));
     put_word(frame, IPV4 + 12, flow.addresses[0]);
     put_word(frame, IPV4 + 16, flow.addresses[1]);
+}
+
+/// A packet of IPv4 over PPP as one over Ethernet, both with what stands before them.
+pub(super) fn with_ethernet(packet: &[u8]) -> Vec<u8> {
+    let address = |at: usize| {
+        ethernet_address(u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]]))
+    };
+    let (from, to) = (address(IPV4 + 12), address(IPV4 + 16));
+    let parts = [&packet[..BEFORE], &to, &from, &TYPE_IPV4.to_be_bytes(), &packet[IPV4..]];
+    parts.concat()
 }
 
 /// The first sequence number of a direction.

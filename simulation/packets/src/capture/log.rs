@@ -46,7 +46,7 @@ struct Chunk {
 
 impl Log {
     #[inline(always)]
-    pub fn push(&mut self, record: &Record<&Segment>) {
+    pub fn push(&mut self, record: &Record<&Segment, &[u8]>) {
         let records = self.0.get_or_insert_with(Records::new);
         if records.open.len() + MOST_WORDS > records.most {
             records.close();

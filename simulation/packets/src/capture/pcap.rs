@@ -20,15 +20,20 @@ use super::order::Arrivals;
 use super::words::Visit;
 use super::{Capture, Log, MOST_SNAP, Packet, Record, back, headers};
 use crate::clock::{PS_PER_SECOND, PS_PER_TICK};
+use crate::frame::content::set_ecn;
 use crate::network::Network;
 use crate::queue::Ecn;
 
 /// A time in seconds and nanoseconds, in the byte order of the file.
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// Packets begin with the protocol field of PPP (LINKTYPE_PPP).
-const LINK_TYPE: u32 = 9;
+const PPP: u32 = 9;
+/// Packets begin with the header of Ethernet (LINKTYPE_ETHERNET).
+const ETHERNET: u32 = 1;
 /// What a file says of its longest packet where it has headers alone: with all options they are 82 bytes.
 const SNAP_OF_HEADERS: u32 = 96;
+/// The same where frames of machines are in it, which it has whole.
+const SNAP_OF_FRAMES: u32 = 262_144;
 
 /// How many flows have a datagram kept at most; a power of two.
 const MOST_TEMPLATES: usize = 256;
@@ -71,7 +76,9 @@ pub(crate) fn add_files(
 /// Writes a file.
 fn write(capture: &Capture, sources: &[Source], end: Option<Time>, to: &mut dyn Write) -> io::Result<()> {
     let mut packets = Packets::new(capture, to);
-    packets.bytes.extend(file_header(capture.snap.unwrap_or(SNAP_OF_HEADERS)));
+    let (snap, link_type) =
+        if capture.is_ethernet { (SNAP_OF_FRAMES, ETHERNET) } else { (SNAP_OF_HEADERS, PPP) };
+    packets.bytes.extend(file_header(capture.snap.unwrap_or(snap), link_type));
     // The last moment that is rounded up to a tick before the end.
     let before = |end: Time| Some(end.as_ticks().checked_sub(1)?.saturating_mul(PS_PER_TICK));
     let Some(latest_ps) = end.map_or(Some(u64::MAX), before) else { return packets.finish() };
@@ -132,12 +139,17 @@ impl<I: Iterator<Item = (u64, Record)>> Visit for Merged<'_, I> {
     fn segment(&mut self, record: Record) -> io::Result<()> {
         self.add(&record)
     }
+
+    #[inline(never)]
+    fn frame(&mut self, record: Record) -> io::Result<()> {
+        self.add(&record)
+    }
 }
 
-fn file_header(snap: u32) -> [u8; 24] {
+fn file_header(snap: u32, link_type: u32) -> [u8; 24] {
     let mut header = [0; 24];
     // Version 2.4, and two fields that are always zero.
-    let fields = [(0, MAGIC), (4, 4 << 16 | 2), (16, snap), (20, LINK_TYPE)];
+    let fields = [(0, MAGIC), (4, 4 << 16 | 2), (16, snap), (20, link_type)];
     for (place, value) in fields {
         header[place..place + 4].copy_from_slice(&value.to_le_bytes());
     }
@@ -178,21 +190,48 @@ impl<'a> Packets<'a> {
     #[inline(always)]
     fn add(&mut self, ps: u64, record: &Record) -> io::Result<()> {
         match record.packet {
-            Packet::Udp { flow, number, bytes, ecn, is_back } if self.capture.snap.is_none() => {
+            Packet::Udp { flow, number, bytes, ecn, is_back } if self.has_templates() => {
                 self.add_datagram(ps, (flow, is_back), (bytes, ecn), number);
             }
             Packet::Udp { flow, number, bytes, ecn, is_back } => {
                 let flow = &self.capture.flows[flow as usize][usize::from(is_back)];
                 let (mut frame, length) = headers::datagram(flow, number, bytes, ecn);
-                self.add_frame(ps, &mut frame, length);
+                self.add_packet(ps, &mut frame, length);
             }
             Packet::Tcp { ref segment, flow, number, bytes, ecn, is_back } => {
                 let (key, flow) = ((flow, is_back), &self.capture.flows[flow as usize][usize::from(is_back)]);
                 let (mut frame, end, length) = headers::segment(flow, key, segment, (number, bytes, ecn));
-                self.add_frame(ps, &mut frame[..end], length);
+                self.add_packet(ps, &mut frame[..end], length);
             }
+            Packet::Frame { ref content, ecn } => self.add_frame(ps, content, ecn),
         }
         if self.bytes.len() >= BLOCK { self.hand_over() } else { Ok(()) }
+    }
+
+    /// Whether datagrams are copies of their flow's: those of PPP, of which a file has the headers alone.
+    #[inline(always)]
+    fn has_templates(&self) -> bool {
+        self.capture.snap.is_none() && !self.capture.is_ethernet
+    }
+
+    /// Adds a frame of a machine, whole unless files hold less.
+    #[inline(never)]
+    fn add_frame(&mut self, ps: u64, content: &[u8], ecn: Ecn) {
+        let mut frame = vec![0; headers::BEFORE];
+        frame.extend_from_slice(content);
+        set_ecn(&mut frame[headers::BEFORE..], ecn);
+        self.add_headers(ps, &mut frame, content.len() as u32);
+    }
+
+    /// Adds a packet that the model has formed, with the header of Ethernet where files have one: with the
+    /// addresses that machines would have there.
+    #[inline(always)]
+    fn add_packet(&mut self, ps: u64, frame: &mut [u8], length: u32) {
+        if self.capture.is_ethernet {
+            let mut frame = headers::with_ethernet(frame);
+            return self.add_headers(ps, &mut frame, length + headers::MORE_OF_ETHERNET);
+        }
+        self.add_headers(ps, frame, length);
     }
 
     /// Adds the headers of a datagram: a copy of what is the same in its flow, in which a few fields change.
@@ -225,7 +264,7 @@ impl<'a> Packets<'a> {
 
     /// Adds the headers of a packet of this length, which have room before them for what the file says of it.
     #[inline(always)]
-    fn add_frame(&mut self, ps: u64, frame: &mut [u8], length: u32) {
+    fn add_headers(&mut self, ps: u64, frame: &mut [u8], length: u32) {
         let (second, ns) = self.moment(ps);
         let (before, headers) = frame.split_at_mut(headers::BEFORE);
         let held = self.capture.snap.map_or(headers.len() as u32, |snap| snap.min(length));

@@ -7,7 +7,8 @@
 //! | 0 | a datagram: the time since the record before, the lower half of the flow, the number | 1 |
 //! | 10 | a segment: lengths, flags and number; time and flow; offsets; window and times; its options | 5 to 9 |
 //! | 110 | the shape that packets have from now on | 3 |
-//! | 111 | the moment from which the time of the next record counts | 2 |
+//! | 1110 | the moment from which the time of the next record counts | 2 |
+//! | 1111 | a frame of a machine: length and mark, both times, its bytes | 3 and one for 8 bytes |
 //!
 //! A shape is what packets of a port mostly share: how long they are under way, their length and their mark.
 //! There is one for either transport and direction, and an entry wherever it changes.
@@ -22,7 +23,7 @@ use crate::tcp::{Block, Flags, Options, SackBlocks, Segment};
 
 use super::record::{Packet, Record};
 
-/// The words that a record takes at most: a moment, a shape, and a segment with four blocks.
+/// The words that a record takes at most, but for a frame: a moment, a shape, and a segment with four blocks.
 pub(super) const MOST_WORDS: usize = 2 + 3 + 5 + 4;
 
 /// The times since the record before that a datagram and a segment have room for, in picoseconds.
@@ -31,7 +32,10 @@ const SEGMENT_BITS: u32 = 32;
 
 const SEGMENT: u64 = 0b10 << 62;
 const SHAPE: u64 = 0b110 << 61;
-const MOMENT: u64 = 0b111 << 61;
+const MOMENT: u64 = 0b1110 << 60;
+const FRAME: u64 = 0b1111 << 60;
+/// The mark of a frame, above its length in bytes.
+const FRAME_ECN: u32 = 32;
 /// The bit of an entry's first word that says that a packet goes to the flow's sender.
 const DATAGRAM_BACK: u32 = 62;
 const SEGMENT_BACK: u32 = 61;
@@ -92,7 +96,7 @@ fn write_shape(place: usize, shape: Shape, words: &mut Vec<u64>) {
 
 /// Appends a record to `words`, which has room.
 #[inline(always)]
-pub(super) fn write(record: &Record<&Segment>, before: &mut Before, words: &mut Vec<u64>) {
+pub(super) fn write(record: &Record<&Segment, &[u8]>, before: &mut Before, words: &mut Vec<u64>) {
     let &Record { start_ps, end_ps, ref packet } = record;
     let travel_ps = end_ps.wrapping_sub(start_ps);
     match *packet {
@@ -123,6 +127,18 @@ pub(super) fn write(record: &Record<&Segment>, before: &mut Before, words: &mut 
                 write_options(options, words);
             }
         }
+        Packet::Frame { content, ecn } => {
+            words.extend_from_slice(&[
+                FRAME | (ecn as u64) << FRAME_ECN | content.len() as u64,
+                start_ps,
+                end_ps,
+            ]);
+            words.extend(content.chunks(8).map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u64::from_le_bytes(word)
+            }));
+        }
     }
 }
 
@@ -148,12 +164,13 @@ fn write_options(options: &Options, words: &mut Vec<u64>) {
     }
 }
 
-/// Takes records as they are read. There is a function for either transport, so that datagrams can be taken
-/// without going through memory as a record of any kind, which takes longer than the rest.
+/// Takes records as they are read. There is a function for each kind of packet, so that datagrams can be
+/// taken without going through memory as a record of any kind, which takes longer than the rest.
 pub(super) trait Visit {
     type Gives;
     fn datagram(&mut self, record: Record) -> Self::Gives;
     fn segment(&mut self, record: Record) -> Self::Gives;
+    fn frame(&mut self, record: Record) -> Self::Gives;
 }
 
 /// Gives records as they are.
@@ -165,6 +182,9 @@ impl Visit for AsTheyAre {
         record
     }
     fn segment(&mut self, record: Record) -> Record {
+        record
+    }
+    fn frame(&mut self, record: Record) -> Record {
         record
     }
 }
@@ -187,6 +207,9 @@ impl Reader {
             if first >> 62 == SEGMENT >> 62 {
                 return Some(visitor.segment(self.segment(first, words)));
             }
+            if first >> 60 == FRAME >> 60 {
+                return Some(visitor.frame(frame(first, words)));
+            }
             self.change(first, words);
         }
     }
@@ -200,12 +223,7 @@ impl Reader {
         let [travel_ps, last] = take_all(words);
         let [bytes, flow_high] = halves(last);
         let place = (first >> 8 & 0b11) as usize;
-        let ecn = match first & 0b11 {
-            0 => Ecn::NotCapable,
-            1 => Ecn::Capable0,
-            2 => Ecn::Capable1,
-            _ => Ecn::Congested,
-        };
+        let ecn = mark(first);
         self.before.shapes[place] = Shape { travel_ps, bytes, flow_high: flow_high as u16, ecn };
     }
 
@@ -270,6 +288,30 @@ impl Reader {
             end_ps,
             packet: Packet::Tcp { segment, flow, number: first as u16, bytes, ecn, is_back },
         }
+    }
+}
+
+/// The mark in the last bits of a word.
+fn mark(word: u64) -> Ecn {
+    match word & 0b11 {
+        0 => Ecn::NotCapable,
+        1 => Ecn::Capable0,
+        2 => Ecn::Capable1,
+        _ => Ecn::Congested,
+    }
+}
+
+#[inline(never)]
+fn frame(first: u64, words: &mut &[u64]) -> Record {
+    let [start_ps, end_ps] = take_all(words);
+    let length = first as u32 as usize;
+    let (bytes, rest) = words.split_at(length.div_ceil(8));
+    *words = rest;
+    let bytes = bytes.iter().flat_map(|word| word.to_le_bytes()).take(length);
+    Record {
+        start_ps,
+        end_ps,
+        packet: Packet::Frame { content: bytes.collect(), ecn: mark(first >> FRAME_ECN) },
     }
 }
 

@@ -10,7 +10,7 @@ use paceline_kernel::LpId;
 use super::{NodeState, Packets};
 use crate::host::{Endpoint, HostState};
 use crate::network::NodeKind;
-use crate::packet::NetEvent;
+use crate::packet::{FramePacket, NetEvent};
 
 impl Packets {
     /// Whether it can be the state of a node.
@@ -46,6 +46,17 @@ impl Packets {
             }
     }
 
+    /// Whether a frame for `to` can be at a node: a host forwards nothing.
+    fn admits_frame(&self, node: u32, to: u32) -> bool {
+        let passes = || self.network.kind(node) != NodeKind::Host && self.network.has_route(node, to);
+        self.is_for_a_host(to) && (to == node || passes())
+    }
+
+    /// Whether there are frames, and hosts that they are for, of which this is one.
+    pub(super) fn is_for_a_host(&self, to: u32) -> bool {
+        self.stations.is_some() && self.network.hosts().binary_search(&to).is_ok()
+    }
+
     /// Whether it can be an event of a node.
     pub(super) fn is_event_of(&self, lp: LpId, event: &NetEvent) -> bool {
         let is_of = |flow: u32, kind: &str| {
@@ -73,6 +84,10 @@ impl Packets {
             NetEvent::Udp(ref packet) => is_of(packet.flow, "udp") && passes(packet.flow, false),
             NetEvent::Tcp(ref packet) => is_of(packet.flow, "tcp") && passes(packet.flow, packet.is_back),
             NetEvent::Rdma(ref packet) => is_of(packet.flow, "rdma") && passes(packet.flow, packet.is_back),
+            NetEvent::Frame(FramePacket { to, .. }) => self.admits_frame(lp.0, to),
+            NetEvent::Emit(_) | NetEvent::Answer(_) => {
+                self.stations.as_ref().is_some_and(|stations| stations.is_machine(lp.0))
+            }
             NetEvent::Send { flow, .. } => is_of(flow, "udp") && ends(flow).from == lp.0,
             NetEvent::Open { flow } => (is_of(flow, "tcp") || is_of(flow, "rdma")) && ends(flow).from == lp.0,
             NetEvent::Wake { flow, is_back: false, .. } => {

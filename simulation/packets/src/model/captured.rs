@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Packets;
 use crate::PacketError;
 use crate::capture::{Capture, Log, Packet};
+use crate::frame::MOST_CONTENT;
 
 impl Packets {
     /// The same with packets captured on the links that `patterns` name. "A -> B" stands for the packets that
@@ -19,9 +20,10 @@ impl Packets {
     /// [`PacketError::TooMany`] where there are more hosts than addresses, or more flows between two hosts
     /// than ports.
     pub fn capture<P: AsRef<str>>(mut self, patterns: &[P], snap: Option<u32>) -> Result<Self, PacketError> {
-        let capture = Capture::new(&self.network, &self.flows.list, patterns, snap)?;
+        let mut capture = Capture::new(&self.network, &self.flows.list, patterns, snap)?;
         let ports = capture.ports(&self.network);
         self.network.capture(&ports);
+        capture.is_ethernet = self.stations.is_some();
         self.capture = Some(Arc::new(capture));
         Ok(self)
     }
@@ -31,6 +33,7 @@ impl Packets {
         let flows = self.flows.list.len();
         log.records().all(|record| match record.packet {
             Packet::Udp { flow, .. } | Packet::Tcp { flow, .. } => (flow as usize) < flows,
+            Packet::Frame { ref content, .. } => self.stations.is_some() && content.len() <= MOST_CONTENT,
         })
     }
 }

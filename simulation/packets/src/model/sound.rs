@@ -46,6 +46,15 @@ impl Packets {
                 && arrivals.last_ps <= LATEST_PS
         };
         let ends = flows.connections(node).iter().zip(&host.connections);
+        let frames = &host.frames;
+        let counts = [frames.sent, frames.arrived, frames.answered, frames.unforwarded];
+        let has_frames = self.stations.is_some() || frames.is_zero();
+        if !has_frames
+            || counts.iter().any(|count| *count > MOST_COUNT)
+            || frames.delay_sum_ps > MOST_DELAYS_PS
+        {
+            return false;
+        }
         flows.sending(node).iter().zip(&host.sending).all(sends)
             && flows.arriving(node).iter().zip(&host.arrivals).all(arrives)
             && ends.filter_map(|(flow, end)| Some((*flow, end.as_ref()?))).all(|(flow, end)| {
@@ -65,6 +74,7 @@ impl Packets {
             NetEvent::Udp(packet) => is_of(packet.flow, "udp"),
             NetEvent::Tcp(packet) => is_of(packet.flow, "tcp"),
             NetEvent::Rdma(packet) => is_of(packet.flow, "rdma"),
+            NetEvent::Frame(packet) => self.is_for_a_host(packet.to),
             _ => false,
         }
     }
@@ -80,6 +90,8 @@ impl Packets {
             }
             NetEvent::Tcp(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
             NetEvent::Rdma(ref packet) => is_slack(packet.slack) && packet.body.bytes <= MOST_BYTES,
+            NetEvent::Frame(ref packet) => is_slack(packet.slack) && packet.body.is_consistent(),
+            NetEvent::Emit(ref body) | NetEvent::Answer(ref body) => body.is_consistent(),
             NetEvent::Entering(ref entering) => self.is_sound_event(lp, &entering.packet),
             NetEvent::Send { slack, .. } | NetEvent::Pause { slack, .. } | NetEvent::Act { slack, .. } => {
                 is_slack(slack)

@@ -18,6 +18,9 @@ use crate::queue::pfc::PAUSE_BYTES;
 use crate::queue::{Classes, Loss, Packet, PauseSignal};
 use crate::switch::{SwitchSettings, Switches};
 
+/// The bytes on the wire of an Ethernet frame with 1,500 bytes of data.
+const USUAL_FRAME: u32 = 1_538;
+
 /// What a queue has dropped.
 type Losses = Vec<Loss<Carried>>;
 
@@ -30,12 +33,18 @@ impl Packets {
     /// [`PacketError::Switch`] where a switch cannot have such a buffer, and [`PacketError::NoDelay`] where a
     /// pause frame takes no time on a link.
     pub fn switches(mut self, settings: SwitchSettings) -> Result<Self, PacketError> {
-        let switches = Switches::new(&self.network, settings, self.flows.most_bytes())?;
+        let switches = Switches::new(&self.network, settings, self.most_bytes())?;
         self.network.check_delays(self.flows.least_bytes.min(PAUSE_BYTES))?;
         self.network.control();
         self.switches = Some(switches);
         self.lookahead = self.least_delay();
         Ok(self)
+    }
+
+    /// A length that no packet exceeds, frames of machines with jumbo frames apart.
+    fn most_bytes(&self) -> u32 {
+        let most = self.flows.most_bytes();
+        if self.stations.is_some() { most.max(USUAL_FRAME) } else { most }
     }
 
     /// The length of the least frame on any link.
@@ -126,6 +135,9 @@ impl Packets {
                 let ends = self.flows.ends[packet.flow as usize];
                 let to = if packet.is_back { ends.from } else { ends.to };
                 self.cross(state, entering.port, exact(cx.now(), packet.slack), to, packet, cx);
+            }
+            NetEvent::Frame(packet) => {
+                self.cross(state, entering.port, exact(cx.now(), packet.slack), packet.to, packet, cx);
             }
             _ => unreachable!("only packets come in"),
         }

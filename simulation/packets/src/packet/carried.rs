@@ -59,7 +59,7 @@ impl Carried {
         &self.event
     }
 
-    /// The flow that it is of.
+    /// The flow that it is of, unless it is a frame of a machine.
     pub(crate) fn flow(&self) -> Option<u32> {
         match &self.event {
             NetEvent::Udp(packet) => Some(packet.flow),
@@ -75,6 +75,7 @@ impl Carried {
             NetEvent::Udp(packet) => packet.arrives(slack, self.ecn),
             NetEvent::Tcp(packet) => packet.arrives(slack, self.ecn),
             NetEvent::Rdma(packet) => packet.arrives(slack, self.ecn),
+            NetEvent::Frame(packet) => packet.arrives(slack, self.ecn),
             other => other,
         }
     }

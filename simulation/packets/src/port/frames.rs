@@ -92,14 +92,14 @@ impl Port {
 
     /// What cannot leave since the neighbour has paused it: the packets that wait, and the class and flow of
     /// the first that is paused.
-    pub(crate) fn held_up(&self) -> Option<(usize, u8, u32)> {
+    pub(crate) fn held_up(&self) -> Option<(usize, u8, Option<u32>)> {
         let controlled = self.controlled().filter(|controlled| !controlled.paused.is_empty())?;
         let mut queue = controlled.queue.clone();
         let time = self.special.as_ref()?.latest();
         let waiting = queue.len();
         while let Some(packet) = queue.dequeue(time, Classes::NONE, &mut Vec::new()) {
             if controlled.paused.contains(packet.class()) {
-                return Some((waiting, packet.class(), packet.flow()?));
+                return Some((waiting, packet.class(), packet.flow()));
             }
         }
         None

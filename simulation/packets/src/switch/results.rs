@@ -25,8 +25,8 @@ pub struct HeldUp {
     pub waiting: usize,
     /// The class of the first that is paused.
     pub class: u8,
-    /// The flow that this one is of.
-    pub flow: u32,
+    /// The flow that this one is of, unless it is a frame of a machine.
+    pub flow: Option<u32>,
 }
 
 /// What switches with a shared buffer, and their neighbours, counted.
@@ -76,7 +76,8 @@ impl SwitchResults {
             let &HeldUp { node, port, waiting, class, flow } = held;
             let (from, to) = (name(node), name(network.peer(node, port)));
             let packets = if waiting == 1 { "1 packet waits" } else { &format!("{waiting} packets wait") };
-            format!("{from:?} to {to:?}: {packets}, class {class} is paused, the first is of flow {flow}")
+            let first = flow.map_or("a frame of a machine".to_owned(), |flow| format!("of flow {flow}"));
+            format!("{from:?} to {to:?}: {packets}, class {class} is paused, the first is {first}")
         };
         let mut text = self.held_up.iter().take(NAMED).map(named).collect::<Vec<_>>().join("; ");
         if self.held_up.len() > NAMED {

@@ -6,6 +6,7 @@ mod codel;
 mod digests;
 mod errors;
 mod failures;
+mod frames;
 mod networks;
 mod pcap;
 mod random;

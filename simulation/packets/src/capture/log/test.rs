@@ -1,4 +1,4 @@
-//! Logs of datagrams and segments of all kinds, copied, cut, written and read.
+//! Logs of datagrams, segments and frames of all kinds, copied, cut, written and read.
 
 use paceline_kernel::Rng;
 
@@ -39,10 +39,11 @@ fn record(number: u64) -> Record {
         .map(Box::new),
     };
     let number = number_of_packet;
-    let packet = if often(1, 1) == 1 {
-        Packet::Udp { flow, number, bytes, ecn, is_back }
-    } else {
-        Packet::Tcp { segment, flow, number, bytes, ecn, is_back }
+    let content: Vec<u8> = (0..often(61, 7)).map(|place| (place * bytes as u64 >> 3) as u8).collect();
+    let packet = match often(0, 2) {
+        0 => Packet::Udp { flow, number, bytes, ecn, is_back },
+        1 => Packet::Frame { content: content.into(), ecn },
+        _ => Packet::Tcp { segment, flow, number, bytes, ecn, is_back },
     };
     Record::new(start_ps, (often(0, 1) == 0).then_some(arrival_ps), packet)
 }

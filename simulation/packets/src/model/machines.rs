@@ -1,0 +1,84 @@
+//! Real machines in the places of hosts.
+//!
+//! Invariant: what a machine sends and what comes to it passes its host's LP, as an event.
+
+use std::sync::Arc;
+
+use paceline_kernel::Context;
+
+use super::{NodeState, Packets};
+use crate::PacketError;
+use crate::clock::exact;
+use crate::frame::{FrameBody, FrameCounts, LEAST_WIRE_BYTES};
+use crate::packet::FramePacket;
+use crate::stations::{Fate, Stations};
+
+impl Packets {
+    /// The same with real machines in the places of hosts. Captures become files of Ethernet.
+    ///
+    /// # Errors
+    ///
+    /// [`PacketError::NoDelay`] where the least frame takes no time on a link.
+    pub fn machines(mut self, stations: Stations) -> Result<Self, PacketError> {
+        self.flows.least_bytes = match self.flows.list.is_empty() {
+            true => LEAST_WIRE_BYTES,
+            false => self.flows.least_bytes.min(LEAST_WIRE_BYTES),
+        };
+        self.network.check_delays(self.least_bytes())?;
+        if let Some(capture) = &mut self.capture {
+            Arc::make_mut(capture).is_ethernet = true;
+        }
+        self.stations = Some(Arc::new(stations));
+        self.lookahead = self.least_delay();
+        Ok(self)
+    }
+
+    /// Where real machines are, if there are any.
+    pub fn stations(&self) -> Option<&Stations> {
+        self.stations.as_deref()
+    }
+
+    fn frames(state: &mut NodeState) -> &mut FrameCounts {
+        &mut state.host.as_mut().expect("frames begin and end at hosts").frames
+    }
+
+    /// A frame has come to a node.
+    #[inline(never)]
+    pub(super) fn take_frame(&self, state: &mut NodeState, packet: &FramePacket, cx: &mut Context<'_, Self>) {
+        let now_ps = exact(cx.now(), packet.slack);
+        if packet.to != cx.lp().0 {
+            return self.forward(state, now_ps, packet.to, packet.clone(), cx);
+        }
+        let counts = Self::frames(state);
+        counts.arrived += 1;
+        counts.delay_sum_ps += u128::from(now_ps.saturating_sub(packet.body.sent_ps));
+    }
+
+    /// The card of the machine here sends a frame.
+    #[inline(never)]
+    pub(super) fn emit_frame(
+        &self,
+        state: &mut NodeState,
+        body: &Arc<FrameBody>,
+        cx: &mut Context<'_, Self>,
+    ) {
+        let stations = self.stations.as_ref().expect("machines are at hosts of the model");
+        let to = match stations.fate(cx.lp().0, body) {
+            // The answer is an event of its own, when it has come.
+            Fate::Answer => return,
+            Fate::Forward(to) if self.network.has_route(cx.lp().0, to) => to,
+            Fate::Forward(_) | Fate::Drop => {
+                Self::frames(state).unforwarded += 1;
+                return;
+            }
+        };
+        Self::frames(state).sent += 1;
+        self.forward(state, exact(cx.now(), 0), to, FramePacket::sent(body.clone(), to), cx);
+    }
+
+    /// The network has answered the machine here.
+    #[inline(never)]
+    pub(super) fn count_answer(state: &mut NodeState) {
+        Self::frames(state).answered += 1;
+    }
+}
