@@ -28,7 +28,6 @@ use crate::hash::mix;
 use crate::host::HostState;
 use crate::network::{Network, NodeKind};
 use crate::packet::{Forwarded, NetEvent, UdpPacket};
-use crate::partition;
 use crate::port::Port;
 use crate::queue::Ecn;
 use crate::results::NetOutput;
@@ -256,7 +255,7 @@ impl Model for Packets {
     }
 
     fn partition(&self, federates: u32) -> Partition {
-        partition::divide(&self.network, federates)
+        self.divide(federates)
     }
 
     fn init(&self, lp: LpId, cx: &mut Context<'_, Self>) -> NodeState {

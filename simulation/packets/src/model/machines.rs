@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::Context;
+use paceline_kernel::{Context, Partition};
 
 use super::{NodeState, Packets};
 use crate::PacketError;
 use crate::clock::exact;
 use crate::frame::{FrameBody, FrameCounts, LEAST_WIRE_BYTES};
 use crate::packet::FramePacket;
+use crate::partition;
 use crate::stations::{Fate, Stations};
 
 impl Packets {
@@ -36,6 +37,22 @@ impl Packets {
     /// Where real machines are, if there are any.
     pub fn stations(&self) -> Option<&Stations> {
         self.stations.as_deref()
+    }
+
+    /// Which node is in which federate: a machine's host alone in one of the last, in the order of nodes, and
+    /// the others before them. With fewer federates than that takes, machines stand for nothing.
+    pub(super) fn divide(&self, federates: u32) -> Partition {
+        let machines: Vec<u32> =
+            self.stations.iter().flat_map(|stations| stations.machines()).map(|(node, _)| node).collect();
+        let others = federates.saturating_sub(machines.len() as u32);
+        if machines.is_empty() || others == 0 {
+            return partition::divide(&self.network, federates);
+        }
+        let mut owners = partition::divide(&self.network, others).owners();
+        for (number, node) in (others..).zip(machines) {
+            owners[node as usize] = number;
+        }
+        Partition::table(&owners)
     }
 
     fn frames(state: &mut NodeState) -> &mut FrameCounts {
