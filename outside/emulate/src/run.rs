@@ -1,1 +1,88 @@
-//! (to be written)
+//! Joins machines to a packet network: each is the outside federate of its host.
+//!
+//! - [`machine`] is what a run needs of a machine; a guest of the emulator is one.
+//! - `dispatcher` is the one thread that grants machines time and takes in what they did.
+//! - `seat` is one machine with the LP of its host: frames become events and events frames.
+//!
+//! A machine is granted time up to the bound of its federate, which the engine derives from the links around
+//! it. It is not granted any while it would do nothing before that.
+//!
+//! Invariants: a frame reaches a machine at the first nanosecond at which it is there whole, and never where
+//! the machine has already been; which machine runs first, and when in real time, decides nothing.
+
+mod dispatcher;
+mod machine;
+mod seat;
+
+use std::fmt;
+use std::sync::Arc;
+
+use paceline_engine::{Door, OutsideFederate, OutsideLps};
+use paceline_kernel::{Event, TieBreak, Time};
+use paceline_packets::{NetEvent, Packets};
+
+use dispatcher::{Dispatcher, Order};
+pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
+use seat::Seat;
+
+/// How machines of a run are granted time.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// At most so many machines run at once.
+    pub at_once: usize,
+    /// How the run orders simultaneous events.
+    pub ties: TieBreak,
+}
+
+/// The outside federates of `machines`, in their order: each with the node at which its machine is. The model
+/// is that of the run, and has a machine at each of these nodes.
+///
+/// # Errors
+///
+/// The thread that they share cannot be started.
+///
+/// # Panics
+///
+/// If the model has no machine at a node.
+pub fn federates(
+    model: &Packets,
+    machines: Vec<(u32, Box<dyn Machine>)>,
+    terms: Terms,
+) -> std::io::Result<Vec<GuestFederate>> {
+    let count = machines.len() as u64;
+    let seat = |(number, (node, machine)): (u64, (u32, Box<dyn Machine>))| {
+        Seat::new(model, node, machine, (number, count), terms.ties)
+    };
+    let seats: Vec<Seat> = (0..).zip(machines).map(seat).collect();
+    let dispatcher = Arc::new(Dispatcher::start(model.clone(), seats, terms.at_once)?);
+    Ok((0..count as usize).map(|number| GuestFederate { number, dispatcher: dispatcher.clone() }).collect())
+}
+
+/// A machine as an outside federate. Its federate has one LP, the machine's host.
+pub struct GuestFederate {
+    number: usize,
+    dispatcher: Arc<Dispatcher>,
+}
+
+impl fmt::Debug for GuestFederate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuestFederate").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl OutsideFederate<Packets> for GuestFederate {
+    fn begin(&mut self, lps: OutsideLps<Packets>, door: Door<Packets>) -> Time {
+        // It is asked at once, and says then when it does something by itself.
+        let reached = lps.reached;
+        self.dispatcher.order(self.number, Order::Begin(Box::new(lps), door));
+        reached
+    }
+
+    fn advance(&mut self, bound: Time, events: Vec<Event<NetEvent>>) {
+        self.dispatcher.order(self.number, Order::Advance(bound, events));
+    }
+
+    fn end(&mut self) {
+        self.dispatcher.order(self.number, Order::End);
+    }
+}

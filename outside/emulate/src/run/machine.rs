@@ -1,0 +1,72 @@
+//! What a run needs of a machine.
+
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// An Ethernet frame, without preamble and check sequence, at a card of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// When its last bit leaves or arrives, in nanoseconds of virtual time.
+    pub time_ns: u64,
+    /// The card, from 0.
+    pub card: usize,
+    /// From the destination address to the end of the data.
+    pub bytes: Vec<u8>,
+}
+
+/// Whether a machine can be granted more time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineState {
+    /// It stands, and goes on with the next grant.
+    Standing,
+    /// It has switched itself off.
+    ShutDown,
+    /// It has reset itself.
+    Reset,
+    /// Its kernel has reported a panic.
+    Crashed,
+}
+
+/// What a machine did in a grant, once it stands again.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    /// Its clock in nanoseconds: where the grant ended, or later by less than an instruction.
+    pub time_ns: u64,
+    /// The frames that left its cards, in the order of their times.
+    pub frames: Vec<Frame>,
+    /// The earliest time at which it does something by itself; `None` if it waits for frames alone.
+    pub next_ns: Option<u64>,
+    /// Whether it can go on.
+    pub state: MachineState,
+}
+
+/// Why a machine cannot go on, in words that name it and its virtual time.
+pub type MachineError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A machine whose clock advances only as far as it is granted. It runs from its start until it stands at its
+/// first time, and from each grant until it stands again. Dropped, it ends.
+pub trait Machine: Send {
+    /// Its name in messages.
+    fn name(&self) -> &str;
+
+    /// Lets the machine, which stands, run up to `until_ns`, with the frames that arrive before, in the order
+    /// of their times. Returns without waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// The machine is gone.
+    fn grant(&mut self, until_ns: u64, frames: &[Frame]) -> Result<(), MachineError>;
+
+    /// What it did if it stands again, and `None` while it runs. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// The machine is gone, or has not answered by its deadline.
+    fn read(&mut self) -> Result<Option<Stopped>, MachineError>;
+
+    /// Readable when [`read`](Self::read) may give something.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// When [`read`](Self::read) gives the machine up unless it stands by then; `None` if it stands.
+    fn deadline(&self) -> Option<Instant>;
+}

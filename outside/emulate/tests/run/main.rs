@@ -1,0 +1,6 @@
+//! Machines on a packet network, with machines that are small state machines: exact times, causal order, the
+//! same digest and captures in every mode, faults.
+
+mod faults;
+mod pings;
+mod support;
