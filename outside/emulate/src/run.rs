@@ -11,6 +11,7 @@
 //! the machine has already been; which machine runs first, and when in real time, decides nothing.
 
 mod dispatcher;
+mod guest;
 mod machine;
 mod seat;
 

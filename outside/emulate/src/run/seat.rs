@@ -215,6 +215,10 @@ impl Seat {
     /// A frame that the machine sent is an event of its host; an ARP request has an answer besides.
     fn emit(&mut self, model: &Packets, frame: Frame) {
         let at = Time::nanos(frame.time_ns);
+        // Its card may have another address than the one it was given: that of the snapshot it started from.
+        if let Some(from) = frame.bytes.get(6..12) {
+            self.ethernet.copy_from_slice(from);
+        }
         let Some(body) = FrameBody::new(frame.bytes, frame.time_ns * 1_000, self.sent as u32) else { return };
         self.sent += 1;
         let answer = model.stations().and_then(|stations| stations.answer(self.node.0, &body));

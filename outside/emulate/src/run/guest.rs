@@ -1,0 +1,48 @@
+//! A guest of the emulator as a machine of a run.
+
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::Instant;
+
+use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
+use crate::guest::{self, Guest, GuestState};
+
+impl Machine for Guest {
+    fn name(&self) -> &str {
+        Self::name(self)
+    }
+
+    fn grant(&mut self, until_ns: u64, frames: &[Frame]) -> Result<(), MachineError> {
+        let frames: Vec<guest::Frame> = frames
+            .iter()
+            .map(|Frame { time_ns, card, bytes }| guest::Frame {
+                time_ns: *time_ns,
+                card: *card,
+                bytes: bytes.clone(),
+            })
+            .collect();
+        Ok(Self::grant(self, until_ns, &frames)?)
+    }
+
+    fn read(&mut self) -> Result<Option<Stopped>, MachineError> {
+        let Some(guest::Stopped { time_ns, frames, next_ns, state }) = Self::read(self)? else {
+            return Ok(None);
+        };
+        let frames = frames.into_iter();
+        let frames = frames.map(|guest::Frame { time_ns, card, bytes }| Frame { time_ns, card, bytes });
+        let state = match state {
+            GuestState::Standing => MachineState::Standing,
+            GuestState::ShutDown => MachineState::ShutDown,
+            GuestState::Reset => MachineState::Reset,
+            GuestState::Crashed => MachineState::Crashed,
+        };
+        Ok(Some(Stopped { time_ns, frames: frames.collect(), next_ns, state }))
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.as_fd()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Self::deadline(self)
+    }
+}

@@ -1,0 +1,89 @@
+//! Two guests of the emulator ping each other through a simulated router.
+
+#[path = "../guest/support.rs"]
+#[expect(dead_code, reason = "the tests of single guests use the rest")]
+mod support;
+
+use paceline_emulate::guest::{Card, Emulator, Guest};
+use paceline_emulate::run::{Machine, Terms, federates};
+use paceline_engine::{Outside, Protocol, Simulation};
+use paceline_kernel::{LpId, Model as _, Time};
+use paceline_packets::{LinkSpec, Packets, Stations, topology};
+use paceline_results::{Results, RunFacts};
+
+const LATENCY_NS: u64 = 5_000_000;
+
+fn guest(emulator: &Emulator, model: &Packets, number: usize, test: &str, command: &str) -> (u32, Guest) {
+    let (node, address) = model.stations().unwrap().machines().nth(number).unwrap();
+    let folder = support::folder(&format!("{test}-{number}"));
+    let mac = Stations::ethernet_address(address);
+    let mac_text = mac.map(|byte| format!("{byte:02x}")).join(":");
+    // The snapshot has the address of the card that was saved.
+    let script = format!(
+        "ip link set eth0 address {mac_text}; echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; ip link set eth0 up; \
+         ip addr add {address}/24 dev eth0; {command}; sleep 1000"
+    );
+    let mut settings = support::loaded(emulator, &folder, &script);
+    settings.cards = vec![Card { mac, mtu: 1500 }];
+    (node, Guest::start(&settings, emulator).unwrap())
+}
+
+/// The digest, and the captures.
+fn run(emulator: &Emulator, model: &Packets, threads: u32) -> (String, Vec<Vec<u8>>) {
+    let test = format!("emulated-{threads}");
+    let guests = [(0, "sleep 1; ping -c 4 10.0.0.2"), (1, "true")]
+        .map(|(number, command)| guest(emulator, model, number, &test, command));
+    let nodes = [guests[0].0, guests[1].0];
+    let boxed = guests.map(|(node, guest)| (node, Box::new(guest) as Box<dyn Machine>));
+    let terms = Terms { at_once: 2, ties: Default::default() };
+    let guests = federates(model, boxed.into(), terms).unwrap();
+    let partition = model.partition(3);
+    let simulation = Simulation::new(model.clone()).protocol(Protocol::Window).threads(threads).federates(3);
+    let mut simulation = simulation.until(Time::secs(14));
+    for (node, guest) in nodes.into_iter().zip(guests) {
+        simulation = simulation.outside(partition.place(LpId(node)).0, Outside::new(guest));
+    }
+    let report = simulation.run().unwrap();
+    let facts = RunFacts { events: report.events, end_time: report.end_time };
+    let summary = model.results(report.outputs, &facts).unwrap();
+    let files = summary.files.into_iter().filter(|file| file.name.ends_with(".pcap")).map(|file| {
+        let mut bytes = Vec::new();
+        file.write(&mut bytes).unwrap();
+        bytes
+    });
+    (report.digest.to_string(), files.collect())
+}
+
+/// Times in nanoseconds and types of ICMP packets in a capture.
+fn echoes(file: &[u8]) -> Vec<(u64, u8)> {
+    let word = |at: usize| u64::from(u32::from_le_bytes(file[at..at + 4].try_into().unwrap()));
+    let (mut at, mut echoes) = (24, Vec::new());
+    while at < file.len() {
+        let bytes = &file[at + 16..][..word(at + 8) as usize];
+        if bytes[12..14] == [8, 0] && bytes[23] == 1 {
+            echoes.push((word(at) * 1_000_000_000 + word(at + 4), bytes[34]));
+        }
+        at += 16 + bytes.len();
+    }
+    echoes
+}
+
+#[test]
+fn two_guests_ping_through_a_router_in_the_scenario_s_time_and_twice_the_same() {
+    let Some(emulator) = support::emulator() else { return };
+    let link = LinkSpec::new(1_000_000_000, LATENCY_NS * 1_000 / 2);
+    let network = topology::star(2, &link).unwrap();
+    let at = [0, 1].map(|host| (network.hosts()[host], None));
+    let stations = Stations::new(&network, &at).unwrap();
+    let model = Packets::new(network, vec![]).unwrap().machines(stations).unwrap();
+    let model = model.capture(&["*"], None).unwrap();
+    let first = run(&emulator, &model, 1);
+    let echoes = echoes(&first.1[0]);
+    let round_trips: Vec<u64> = echoes.chunks(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    eprintln!("round trips {round_trips:?} ns, digest {}", first.0);
+    assert_eq!(round_trips.len(), 4, "{echoes:?}");
+    for round_trip in round_trips {
+        assert!((2 * LATENCY_NS..2 * LATENCY_NS + 100_000).contains(&round_trip), "{round_trip} ns");
+    }
+    assert!(first == run(&emulator, &model, 2), "the same digest and captures");
+}
