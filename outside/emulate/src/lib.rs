@@ -1,5 +1,5 @@
-//! Real machines under simulated time, after NetWarp (NSX paper, section 2): unmodified guests are hosts of a
-//! packet network, and their clocks are its simulated time.
+//! Real machines under simulated time, after NetWarp (NSX paper, section 1-C): unmodified guests are hosts of
+//! a packet network, and their clocks are its simulated time.
 //!
 //! - [`guest`] is one guest: a process of QEMU whose virtual clock advances only as far as it is granted.
 //! - [`image`] packs programs of this machine or of Debian's packages into what a guest boots.
