@@ -152,7 +152,9 @@ impl Guest {
     /// Lets the guest run up to `until_ns`, with the frames that arrive until then in the order of their
     /// times, which are before `until_ns`. Returns without waiting for it.
     ///
-    /// # Panics If the guest does not stand, or the frames are not as described.
+    /// # Panics
+    ///
+    /// If the guest does not stand, or the frames are not as described.
     pub fn grant(&mut self, until_ns: u64, frames: &[Frame]) -> Result<(), GuestError> {
         assert!(self.order.is_none() && !self.is_over, "guest {} was granted time while it runs", self.name);
         assert!(frames.is_sorted_by_key(|f| f.time_ns), "frames out of order for guest {}", self.name);
@@ -215,7 +217,9 @@ impl Guest {
     /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
     /// part of it.
     ///
-    /// # Panics If the guest does not stand, or is to become a template.
+    /// # Panics
+    ///
+    /// If the guest does not stand, or is to become a template.
     pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
         assert!(self.template.is_none(), "guest {} is a template, whose memory is not copied", self.name);
         self.write_state(file)?;
@@ -226,7 +230,9 @@ impl Guest {
     /// Ends the guest and makes it the template at [`GuestSettings::template`]. Guests that load it share the
     /// memory that they do not change, and start without reading it.
     ///
-    /// # Panics If the guest does not stand, or its settings have no template.
+    /// # Panics
+    ///
+    /// If the guest does not stand, or its settings have no template.
     pub fn save_template(mut self) -> Result<(), GuestError> {
         let file = self.template.clone().expect("the settings name a template");
         self.write_state(&file)
