@@ -41,7 +41,7 @@ Examples:
   paceline machine scenarios/machine-phold.toml
   paceline compare --policies credit,psx scenarios/machine-phold.toml";
 
-/// The commands.
+/// What the program can be asked for, one variant a subcommand.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
@@ -205,8 +205,8 @@ pub struct MachineArguments {
     #[command(flatten)]
     pub scenario: ScenarioArguments,
 
-    /// Writes summary.json, and the files of models that have ended, into this folder, which is created if
-    /// it does not exist
+    /// Writes summary.json, and the files of models that have ended, into this folder, which is created if it
+    /// does not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

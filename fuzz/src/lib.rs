@@ -38,9 +38,9 @@ pub struct Ring;
 /// The messages between the LPs of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RingMessage {
-    /// Any number.
+    /// An arbitrary number, which is written and read again.
     pub number: u64,
-    /// Any text.
+    /// An arbitrary text, of any length.
     pub text: Option<String>,
 }
 

@@ -46,8 +46,8 @@ pub struct CheckArguments {
 
     /// Runs the model twice, event by event, and stops at the first event after which the two runs differ
     ///
-    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an
-    /// address or the order of a hash map. Ctrl-C ends it.
+    /// Both runs are sequential. The check finds models that depend on a clock, a global variable, an address
+    /// or the order of a hash map. Ctrl-C ends it.
     #[arg(long)]
     pub determinism: bool,
 
@@ -120,7 +120,7 @@ pub struct ResumeArguments {
 pub enum CtlCommand {
     /// Says how far a run has come
     Status {
-        /// Which run.
+        /// The run that is asked, if there are several on this machine.
         #[command(flatten)]
         run: WhichRun,
     },
@@ -129,7 +129,7 @@ pub enum CtlCommand {
         /// The number of threads
         #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
         threads: u32,
-        /// Which run.
+        /// The run that is asked, if there are several on this machine.
         #[command(flatten)]
         run: WhichRun,
     },
@@ -138,8 +138,8 @@ pub enum CtlCommand {
 /// One of the runs on this machine.
 #[derive(Args, Debug)]
 pub struct WhichRun {
-    /// The process ID of the run; with several runs, status lists all of them without it, and threads
-    /// changes none
+    /// The process ID of the run; with several runs, status lists all of them without it, and threads changes
+    /// none
     #[arg(long)]
     pub pid: Option<u32>,
 }
@@ -151,8 +151,8 @@ pub struct ResultArguments {
     ///
     /// The files hold results and what they come from, no speeds: on one host they are byte-identical under
     /// every protocol, number of federates and number of threads. They are written after the summary is
-    /// printed, summary.json first; a file for which there is no room is left out. A warning says before
-    /// the run where the folder holds results of another one, which are replaced.
+    /// printed, summary.json first; a file for which there is no room is left out. A warning says before the
+    /// run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -163,8 +163,7 @@ pub struct ResultArguments {
     /// Writes a trace of every thread, federate and process into this file, for https://ui.perfetto.dev
     ///
     /// A trace has about 150 bytes for every batch of events that a federate runs. For a model of processes
-    /// it has 100 bytes for every round, and 100 each time that one of the first thousand processes
-    /// resumes.
+    /// it has 100 bytes for every round, and 100 each time that one of the first thousand processes resumes.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
@@ -175,8 +174,8 @@ pub struct ResultArguments {
     /// Writes the checkpoints of run.checkpoint into this file
     ///
     /// Without it they go into NAME.checkpoint in the folder of --out or else the current one; a resumed run
-    /// goes on with its file, unless its horizon is another one: then it writes
-    /// NAME.until-HORIZON.checkpoint beside it.
+    /// goes on with its file, unless its horizon is another one: then it writes NAME.until-HORIZON.checkpoint
+    /// beside it.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 

@@ -39,7 +39,7 @@ const TWENTYFOLD: f64 = 1.9 / 2.9;
 /// Where messages go.
 #[derive(Clone, Copy, Debug)]
 enum Law {
-    /// Anywhere.
+    /// To any LP, all equally likely.
     Any,
     /// With this probability to the first tenth of the LPs, else anywhere.
     Tenth(f64),

@@ -106,7 +106,7 @@ pub enum Kind {
     Http,
     /// Jobs are rounds of a question to many servers.
     Incast,
-    /// A video.
+    /// A video that is fetched segment by segment.
     Video,
 }
 

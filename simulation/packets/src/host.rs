@@ -62,9 +62,9 @@ impl Arrivals {
 /// One end of a TCP flow's connection.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// The connection.
+    /// This end of the connection.
     pub connection: Connection,
-    /// Packets sent.
+    /// Packets that this end has sent.
     pub sent: u64,
     /// Packets that arrived.
     pub arrived: u64,

@@ -17,7 +17,7 @@ use crate::queue::{Draws, Share};
 pub enum LossModel {
     /// Each packet alike and by itself (Bernoulli).
     Random(Share),
-    /// In bursts.
+    /// Packets are lost in bursts, by a chain of two states.
     GilbertElliott(GilbertElliott),
 }
 

@@ -113,12 +113,12 @@ impl Packets {
         self
     }
 
-    /// The network.
+    /// The network on which the flows run.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The flows.
+    /// The flows, by the number that packets have.
     pub fn flows(&self) -> &[Flow] {
         &self.flows.list
     }

@@ -24,7 +24,7 @@ pub use builder::NetworkBuilder;
 pub enum NodeKind {
     /// It sends and receives, and forwards nothing.
     Host,
-    /// It forwards.
+    /// It forwards what others send, and sends nothing itself.
     Switch,
     /// The same, by another name.
     Router,

@@ -101,7 +101,7 @@ pub enum NetEvent {
     Answer(Arc<FrameBody>),
     /// The source of a flow sends its next packet.
     Send {
-        /// The flow.
+        /// The flow that sends.
         flow: u32,
         /// The packet's number, modulo 2^32.
         number: u32,
@@ -110,12 +110,12 @@ pub enum NetEvent {
     },
     /// A TCP flow begins.
     Open {
-        /// The flow.
+        /// The flow that begins.
         flow: u32,
     },
     /// A timer of a connection is due, unless the connection has asked for another event since.
     Wake {
-        /// The flow.
+        /// The flow of the connection.
         flow: u32,
         /// What tells the event asked for last from others.
         generation: u32,
@@ -124,7 +124,7 @@ pub enum NetEvent {
     },
     /// A port has sent a packet, and may take the next one from its queue.
     Ready {
-        /// The port.
+        /// The port that is free again.
         port: u32,
     },
     /// A packet has come in whole at a switch that counts what comes in by each port.
@@ -140,14 +140,14 @@ pub enum NetEvent {
     },
     /// A moment has come that an application waits for.
     Act {
-        /// Which one.
+        /// A transfer, a client or a server.
         actor: Actor,
         /// By how many picoseconds the event is later than the moment.
         slack: u16,
     },
     /// The queue at a port is sampled again.
     Sample {
-        /// The port.
+        /// The port whose queue is looked at.
         port: u32,
         /// What the sample before has seen.
         packets: u32,
@@ -161,7 +161,7 @@ pub enum NetEvent {
 pub struct Entering {
     /// The port by which it comes in.
     pub port: u16,
-    /// The packet.
+    /// The arrival of the packet that is to be admitted.
     pub packet: NetEvent,
 }
 

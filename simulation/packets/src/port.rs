@@ -41,7 +41,7 @@ pub struct Port {
     waiting_bytes: u64,
     /// Packets taken, to be sent.
     pub sent: u64,
-    /// Their bytes.
+    /// The bytes on the wire of these packets.
     pub sent_bytes: u64,
     /// Packets that found no room, or that the queue dropped for other reasons.
     pub dropped: u64,

@@ -128,7 +128,7 @@ pub enum DropReason {
 /// A packet that a queue dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Loss<P> {
-    /// The packet.
+    /// The packet that was dropped.
     pub packet: P,
     /// Why it was dropped.
     pub reason: DropReason,
@@ -139,7 +139,7 @@ pub struct Loss<P> {
 pub struct Classes(u8);
 
 impl Classes {
-    /// No class.
+    /// No class of traffic: the empty set.
     pub const NONE: Self = Self(0);
 
     /// Whether no class is in the set.

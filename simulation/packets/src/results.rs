@@ -87,11 +87,11 @@ impl NetOutput {
 pub struct LinkResult {
     /// The node that sends.
     pub node: u32,
-    /// Its port.
+    /// The port of that node by which it sends.
     pub port: u32,
     /// Packets taken to be sent.
     pub sent: u64,
-    /// Their bytes.
+    /// The bytes on the wire of these packets.
     pub sent_bytes: u64,
     /// Packets that the queue dropped.
     pub dropped: u64,
@@ -117,7 +117,7 @@ pub struct TcpResult {
     pub state: State,
     /// What it counted.
     pub counters: Counters,
-    /// Packets sent.
+    /// Packets that this end has sent.
     pub sent: u64,
     /// Packets that arrived here.
     pub arrived: u64,
@@ -205,7 +205,7 @@ impl FlowResult {
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetResults {
-    /// By flow.
+    /// What became of each flow, by flow.
     pub flows: Vec<FlowResult>,
     /// By node and port.
     pub links: Vec<LinkResult>,

@@ -18,11 +18,11 @@ pub(crate) struct Sampling {
 /// A queue at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct QueueSample {
-    /// When.
+    /// The simulated time at which the queue was looked at.
     pub at: Time,
     /// The node that sends.
     pub node: u32,
-    /// Its port.
+    /// The port of that node whose queue it is.
     pub port: u32,
     /// The packets that wait; the one that is being sent is not among them.
     pub packets: u32,

@@ -85,7 +85,7 @@ pub enum State {
     SynSent,
     /// Has sent and received a SYN, and waits for its ACK.
     SynReceived,
-    /// Data flows.
+    /// Both ends have agreed, and data may flow.
     Established,
     /// Closed here; the FIN is not yet acknowledged.
     FinWait1,
@@ -195,7 +195,7 @@ impl Connection {
         self.sender.is_consistent() && self.receiver.is_consistent() && self.counters.is_consistent()
     }
 
-    /// The state.
+    /// Where the connection stands between its handshake and its end.
     pub const fn state(&self) -> State {
         self.state
     }

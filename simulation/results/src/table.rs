@@ -10,7 +10,7 @@ pub enum Values {
     Integers,
     /// Numbers with decimals.
     Reals,
-    /// Anything.
+    /// Texts of any kind.
     Texts,
 }
 

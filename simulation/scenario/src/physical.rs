@@ -71,7 +71,7 @@ impl fmt::Display for Rate {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Picoseconds {
-    /// Picoseconds.
+    /// The duration in picoseconds.
     pub ps: u64,
 }
 

@@ -91,7 +91,7 @@ pub struct ReproduceArguments {
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Ground {
-    /// Simulated machines.
+    /// Experiments run on simulated machines.
     Machine,
     /// Xen, under emulation.
     Xen,

@@ -23,7 +23,7 @@ const ZONES: &str = r#"<platform version="4.1">
 </platform>
 "#;
 
-/// Eight hosts.
+/// A platform of one cluster with eight hosts.
 pub const CLUSTER: &str = r#"<platform version="4.1">
 <cluster id="c" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1MBps" lat="1ms"/>
 </platform>

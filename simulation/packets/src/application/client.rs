@@ -21,7 +21,7 @@ pub struct Jobs {
     pub document: Option<(Sizes, Span)>,
     /// How many objects a job has.
     pub objects: Counts,
-    /// Their sizes.
+    /// How many bytes each object has.
     pub object: Sizes,
     /// How long after a job the next one begins.
     pub think: Span,

@@ -51,7 +51,7 @@ pub struct LogNormal {
 }
 
 impl Sizes {
-    /// A size.
+    /// Draws the size of one object, in bytes.
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         match self {
             Self::Fixed(bytes) => *bytes,
@@ -100,8 +100,8 @@ impl LogNormal {
     }
 }
 
-/// Draws until the value lies between the two. Bounds that almost nothing lies between would have it draw
-/// for ever, hence the greatest after so many.
+/// Draws until the value lies between the two. Bounds that almost nothing lies between would have it draw for
+/// ever, hence the greatest after so many.
 fn within(least: u64, most: u64, mut draw: impl FnMut() -> f64) -> u64 {
     (0..TRIES).map(|_| draw() as u64).find(|value| (least..=most).contains(value)).unwrap_or(most)
 }

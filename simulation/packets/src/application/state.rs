@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
 pub(crate) struct Incoming {
     /// How many of its transfers have been delivered.
     pub done: u32,
-    /// Their bytes.
+    /// The bytes of the transfers delivered.
     pub bytes: u64,
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Role {
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub all: Applications,
-    /// By flow.
+    /// What each flow is to its application, by flow.
     roles: Vec<Role>,
     /// By flow: the places of its two ends in the lists of hosts.
     slots: Vec<[u32; 2]>,

@@ -28,7 +28,7 @@ const TO_PORTS: u32 = 1_024;
 pub(super) struct FlowAddress {
     /// The addresses of the host that sends and of the one that receives.
     pub addresses: [u32; 2],
-    /// Their ports.
+    /// The ports of sender and receiver.
     pub ports: [u16; 2],
     /// The scales of the windows that they announce.
     pub scales: [u8; 2],

@@ -34,7 +34,7 @@ struct Records {
     most: usize,
     /// What these say.
     before: Before,
-    /// Those before.
+    /// The words before the open ones.
     closed: Option<Arc<Chunk>>,
 }
 

@@ -17,7 +17,7 @@ pub enum Pairing {
 pub struct Poisson {
     /// Between which hosts.
     pub pairing: Pairing,
-    /// The sizes.
+    /// The distribution of the flows' sizes, in bytes.
     pub sizes: Cdf,
     /// Arrivals a second, of all flows together; [`Poisson::rate_at_load`] computes them from a load.
     pub rate: f64,
@@ -42,9 +42,8 @@ const FLOWS_MAX: f64 = 1e9;
 impl Workload {
     /// Adds the flows of a Poisson process.
     ///
-    /// # Errors
-    /// There are no two hosts to choose from; the rate is not a number above 0, or would give more than 10^9
-    /// flows; as for [`Workload::bulk`].
+    /// # Errors There are no two hosts to choose from; the rate is not a number above 0, or would give more
+    /// than 10^9 flows; as for [`Workload::bulk`].
     pub fn poisson(&mut self, settings: &Poisson) -> Result<(), WorkloadError> {
         let refuse = |what: String, allowed| Err(WorkloadError { what, allowed });
         let choices = match &settings.pairing {

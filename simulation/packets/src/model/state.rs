@@ -12,7 +12,7 @@ use crate::switch::Switch;
 /// What a node remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeState {
-    /// By port.
+    /// The ports of the node, in the order of its links.
     pub ports: Vec<Port>,
     /// What hosts have besides.
     pub host: Option<Box<HostState>>,

@@ -41,7 +41,7 @@ pub struct NetworkBuilder {
 }
 
 impl NetworkBuilder {
-    /// Nothing yet.
+    /// A network without nodes and links.
     pub fn new() -> Self {
         Self::default()
     }

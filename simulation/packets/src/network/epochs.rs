@@ -73,7 +73,7 @@ struct Building {
 
 /// A graph in which some links are down.
 struct Graph {
-    /// By wire.
+    /// Which wires are down, by wire.
     down: Vec<bool>,
     /// The directions of links that are down: node and port.
     links: Vec<(u32, u32)>,

@@ -10,9 +10,9 @@ use super::QueueError;
 /// The factor alpha of dynamic thresholds, as a fraction: switches have powers of two from 1/128 to 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Alpha {
-    /// The numerator.
+    /// The numerator of the factor.
     pub over: u32,
-    /// The denominator.
+    /// The denominator of the factor, not 0.
     pub under: u32,
 }
 
@@ -28,8 +28,7 @@ pub struct SharedBuffer {
 impl SharedBuffer {
     /// An empty buffer of `size` bytes for `queues` queues; a switch has one for each port and class.
     ///
-    /// # Errors
-    /// A parameter is zero.
+    /// # Errors A parameter is zero.
     pub fn new(size: u64, alpha: Alpha, queues: usize) -> Result<Self, QueueError> {
         if size == 0 || alpha.over == 0 || alpha.under == 0 || queues == 0 {
             return Err(QueueError {

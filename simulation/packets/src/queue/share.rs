@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 pub struct Share(u64);
 
 impl Share {
-    /// Nothing.
+    /// A share of nothing, the probability 0.
     pub const ZERO: Self = Self(0);
-    /// The whole.
+    /// The whole, the probability 1.
     pub const ONE: Self = Self(1 << 63);
 
     /// The share nearest to `share`; none where that is not a number from 0 to 1.
@@ -49,7 +49,7 @@ impl Share {
         ((self.0 as u128 * whole as u128) >> 63) as u64
     }
 
-    /// The product.
+    /// The product of two shares, rounded down.
     pub const fn times(self, other: Self) -> Self {
         Self(other.of(self.0))
     }

@@ -26,7 +26,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct FatTree {
     pub half: u32,
-    /// By node.
+    /// Where each node stands in the tree, by node.
     pub places: Vec<Place>,
 }
 

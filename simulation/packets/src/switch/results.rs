@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 pub struct HeldUp {
     /// The node that would send.
     pub node: u32,
-    /// Its port.
+    /// The port of that node that is paused.
     pub port: u32,
     /// The packets that wait there.
     pub waiting: usize,

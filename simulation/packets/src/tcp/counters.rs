@@ -20,7 +20,7 @@ pub struct Counters {
     pub duplicate_acks: u32,
     /// Fast recoveries entered.
     pub recoveries: u32,
-    /// Retransmission timeouts.
+    /// How often the retransmission timer ran out.
     pub timeouts: u32,
     /// Tail loss probes (RFC 8985, section 7).
     pub loss_probes: u32,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 
-/// The estimator.
+/// The estimate of the round-trip time and the timeout that follows from it (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Rtt {
     /// SRTT in eighths of a tick; 0 before the first measurement.
@@ -53,8 +53,8 @@ impl Rtt {
 
     /// A measurement (sections 2.2 and 2.3).
     pub(super) fn measure(&mut self, sample: Time, settings: &Settings) {
-        // A round trip of zero would look like none: the clock's least step stands for it.
-        // What no clock shows, of a damaged echo, does not run over.
+        // A round trip of zero would look like none: the clock's least step stands for it. What no clock
+        // shows, of a damaged echo, does not run over.
         let sample = sample.as_ticks().clamp(1, u64::MAX / 16);
         self.least = self.least.min(Time::ticks(sample));
         if self.smoothed8 == 0 {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Flags(u16);
 
 impl Flags {
-    /// No flag.
+    /// A segment without flags.
     pub const NONE: Self = Self(0);
     /// The stream ends behind this segment's data.
     pub const FIN: Self = Self(0x01);
@@ -120,7 +120,7 @@ pub enum Options {
     Sack(SackBlocks),
 }
 
-/// A segment.
+/// A segment as the model has it: the fields of its header, and how long its data are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Segment {
     /// The offset of the SYN (0), of the first byte of data, or of the FIN.
@@ -135,7 +135,7 @@ pub struct Segment {
     pub echo: u32,
     /// How many bytes of data.
     pub length: u16,
-    /// The flags.
+    /// Its control bits, and which options it has.
     pub flags: Flags,
     /// Other options, or none.
     pub options: Option<Box<Options>>,

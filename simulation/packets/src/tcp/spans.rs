@@ -60,7 +60,7 @@ impl Span {
     }
 }
 
-/// The scoreboard.
+/// The scoreboard (RFC 6675): what is with the receiver, lost, and sent again.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub(super) struct Spans {
     list: VecDeque<Span>,

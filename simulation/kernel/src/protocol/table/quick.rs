@@ -23,7 +23,7 @@ struct Place {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quick {
-    /// By LP.
+    /// Where the buckets of each LP are, by LP.
     places: Vec<Place>,
     /// Free places hold the LP itself.
     receivers: Vec<[LpId; 2]>,

@@ -78,7 +78,7 @@ enum AckPhase {
     Stopping,
 }
 
-/// BBR.
+/// The state of BBR, by the names of its draft.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub(in crate::tcp) struct Bbr {
     mode: Mode,
@@ -96,7 +96,7 @@ pub(in crate::tcp) struct Bbr {
     prior: u64,
     is_recovering: bool,
     is_idle_restart: bool,
-    /// Round counting.
+    /// How many round trips have ended (`BBR.round_count`).
     round: u64,
     next_round: u64,
     is_round_start: bool,

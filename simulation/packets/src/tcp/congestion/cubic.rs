@@ -16,7 +16,7 @@ const BETA: f64 = 0.7;
 /// How fast the window of Reno that gives the same mean grows (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// CUBIC.
+/// The state of CUBIC (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub(in crate::tcp) struct Cubic {
     /// When congestion avoidance began; `Time::MAX` before.

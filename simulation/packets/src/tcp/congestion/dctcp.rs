@@ -10,7 +10,7 @@ use crate::tcp::Settings;
 /// g: the weight of a new observation (section 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// DCTCP.
+/// The state of DCTCP (RFC 8257).
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub(in crate::tcp) struct Dctcp {
     /// The mean share of marked bytes (DCTCP.Alpha).

@@ -6,7 +6,7 @@ use super::hystart::{Exit, grow_in_slow_start};
 use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
-/// NewReno.
+/// The state of NewReno's window (RFC 5681, RFC 6582).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(in crate::tcp) struct NewReno {
     /// Bytes acknowledged since the window last grew (RFC 3465, section 2.1).
