@@ -6,11 +6,13 @@
 //! does (IEEE 802.3): its content, padded to 60 bytes, the checksum of 4 bytes, and 20 bytes of preamble and
 //! gap.
 //!
-//! Invariants: what a frame carries does not change on its way but for the ECN field, which stands beside it
-//! in its packet and is written into it where it is seen ([`FrameBody::seen_with`]). Every byte of it is in
+//! Invariants: what a frame carries does not change on its way but for the time to live, which routers count
+//! down, and the ECN field, which stands beside it in its packet and is written into it where it is seen
+//! ([`FrameBody::seen_with`]). Every byte of it is in
 //! the digest.
 
 pub(crate) mod content;
+pub(crate) mod route;
 
 use std::sync::Arc;
 

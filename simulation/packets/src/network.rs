@@ -26,7 +26,7 @@ pub enum NodeKind {
     Host,
     /// It forwards what others send, and sends nothing itself.
     Switch,
-    /// The same, by another name.
+    /// The same; the frames of machines that it forwards have less time to live after it.
     Router,
 }
 

@@ -74,6 +74,11 @@ impl Stations {
         self.machines.iter().map(|(node, address)| (*node, (*address).into()))
     }
 
+    /// The host that has an address.
+    pub(crate) fn host(&self, address: u32) -> Option<u32> {
+        self.hosts.get(&address).copied()
+    }
+
     /// The address of a host.
     pub fn address(&self, node: u32) -> Option<Ipv4Addr> {
         self.hosts.iter().find(|(_, host)| **host == node).map(|(address, _)| (*address).into())

@@ -6,8 +6,8 @@ use crate::hash::mix;
 use crate::queue::Ecn;
 
 /// The header of Ethernet.
-const ETHERNET: usize = 14;
-const TYPE_IPV4: u16 = 0x0800;
+pub(super) const ETHERNET: usize = 14;
+pub(super) const TYPE_IPV4: u16 = 0x0800;
 const TYPE_ARP: u16 = 0x0806;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -30,12 +30,12 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(half(bytes, at)?) << 16 | u32::from(half(bytes, at + 2)?))
 }
 
 /// The IPv4 packet in a frame, if there is one with a whole header.
-fn ipv4(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn ipv4(bytes: &[u8]) -> Option<&[u8]> {
     let packet = bytes.get(ETHERNET..)?;
     let is_ipv4 = half(bytes, 12)? == TYPE_IPV4 && packet.len() >= 20 && packet[0] >> 4 == 4;
     is_ipv4.then_some(packet)
@@ -68,8 +68,7 @@ pub(crate) fn ecn(bytes: &[u8]) -> Ecn {
     }
 }
 
-/// Writes the ECN field, and brings the checksum of the header up to date (RFC 1624, equation 3): a checksum
-/// that was wrong stays wrong.
+/// Writes the ECN field.
 pub(crate) fn set_ecn(bytes: &mut [u8], to: Ecn) {
     if ecn(bytes) == to || ipv4(bytes).is_none() {
         return;
@@ -81,14 +80,29 @@ pub(crate) fn set_ecn(bytes: &mut [u8], to: Ecn) {
         Ecn::Congested => 0b11,
     };
     let packet = &mut bytes[ETHERNET..];
-    let before = u16::from_be_bytes([packet[0], packet[1]]);
-    packet[1] = packet[1] & !0b11 | bits;
-    let after = u16::from_be_bytes([packet[0], packet[1]]);
-    let checksum = u16::from_be_bytes([packet[10], packet[11]]);
-    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    let folded = (sum >> 16) + (sum & 0xffff);
-    let checksum = !((folded + (folded >> 16)) as u16);
-    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    replace_half(packet, 0, u16::from_be_bytes([packet[0], packet[1] & !0b11 | bits]));
+}
+
+/// Writes two bytes of an IPv4 header, and brings its checksum up to date (RFC 1624, equation 3): a checksum
+/// that was wrong stays wrong.
+pub(super) fn replace_half(packet: &mut [u8], at: usize, after: u16) {
+    let before = u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let sum = u16::from_be_bytes([packet[10], packet[11]]);
+    packet[at..at + 2].copy_from_slice(&after.to_be_bytes());
+    let sum = !folded(u32::from(!sum) + u32::from(!before) + u32::from(after));
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// The checksum of the Internet (RFC 1071).
+pub(super) fn checksum(bytes: &[u8]) -> u16 {
+    let half = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
+    !folded(bytes.chunks(2).map(half).sum())
+}
+
+/// A sum of words of two bytes, in one: of at most 65,535 of them.
+fn folded(sum: u32) -> u16 {
+    let once = (sum >> 16) + (sum & 0xffff);
+    ((once >> 16) + once) as u16
 }
 
 /// The Ethernet address of who has an IPv4 address: one that is given locally (IEEE 802, 8.2.2).

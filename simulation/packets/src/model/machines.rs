@@ -9,7 +9,9 @@ use paceline_kernel::{Context, Partition};
 use super::{NodeState, Packets};
 use crate::PacketError;
 use crate::clock::exact;
+use crate::frame::route::Routed;
 use crate::frame::{FrameBody, FrameCounts, LEAST_WIRE_BYTES};
+use crate::network::NodeKind;
 use crate::packet::FramePacket;
 use crate::partition;
 use crate::stations::{Fate, Stations};
@@ -64,11 +66,39 @@ impl Packets {
     pub(super) fn take_frame(&self, state: &mut NodeState, packet: &FramePacket, cx: &mut Context<'_, Self>) {
         let now_ps = exact(cx.now(), packet.slack);
         if packet.to != cx.lp().0 {
-            return self.forward(state, now_ps, packet.to, packet.clone(), cx);
+            if let Some(packet) = self.passed(state, now_ps, packet, cx.lp().0) {
+                self.forward(state, now_ps, packet.to, packet, cx);
+            }
+            return;
         }
         let counts = Self::frames(state);
         counts.arrived += 1;
         counts.delay_sum_ps += u128::from(now_ps.saturating_sub(packet.body.sent_ps));
+    }
+
+    /// What goes on from a node that a frame passes: from a router the frame with less time to live, or the
+    /// message that this has ended.
+    pub(super) fn passed(
+        &self,
+        state: &mut NodeState,
+        now_ps: u64,
+        packet: &FramePacket,
+        node: u32,
+    ) -> Option<FramePacket> {
+        if self.network.kind(node) != NodeKind::Router {
+            return Some(packet.clone());
+        }
+        let message = match packet.body.routed(node, now_ps) {
+            Routed::On(body) => return Some(FramePacket { body, ..packet.clone() }),
+            Routed::Ended(message) => message,
+        };
+        // It is in the place of the frame, so that as many packets arrive as were sent.
+        let stations = self.stations.as_ref().expect("frames are those of machines");
+        let message =
+            message.and_then(|(address, body)| Some(FramePacket::sent(body, stations.host(address)?)));
+        let message = message.filter(|message| self.network.has_route(node, message.to));
+        state.without_route += u64::from(message.is_none());
+        message
     }
 
     /// The card of the machine here sends a frame.

@@ -137,7 +137,10 @@ impl Packets {
                 self.cross(state, entering.port, exact(cx.now(), packet.slack), to, packet, cx);
             }
             NetEvent::Frame(packet) => {
-                self.cross(state, entering.port, exact(cx.now(), packet.slack), packet.to, packet, cx);
+                let now_ps = exact(cx.now(), packet.slack);
+                if let Some(packet) = self.passed(state, now_ps, packet, cx.lp().0) {
+                    self.cross(state, entering.port, now_ps, packet.to, &packet, cx);
+                }
             }
             _ => unreachable!("only packets come in"),
         }

@@ -159,12 +159,13 @@ fn marks_are_in_the_header() {
     let mut marked = 0;
     for ((_, bytes), (.., sent)) in last.iter().zip(&sent) {
         assert_eq!(sum(&bytes[14..34]), 0xffff, "{bytes:x?}");
+        assert_eq!(bytes[22], 62, "two routers");
         if bytes[15] == 3 {
             marked += 1;
             assert_ne!(sent[15], 0);
         }
         let mut same = bytes.clone();
-        same[15] = sent[15];
+        (same[15], same[22]) = (sent[15], sent[22]);
         same[24..26].copy_from_slice(&sent[24..26]);
         assert_eq!(&same, sent);
     }
@@ -183,12 +184,66 @@ fn flows_and_frames_share_files() {
     let simulation = Simulation::new(model.clone()).protocol(Protocol::Sequential).threads(1);
     let report = run(simulation, &model, &vec![("left-0", 700, frame.clone())]);
     let packets = packets(&files(&model, report)["router-left-to-router-right.pcap"], 1);
-    let is_frame: Vec<bool> = packets.iter().map(|(_, bytes)| *bytes == frame).collect();
-    assert_eq!(is_frame, [false, true, false, false]);
-    for (_, bytes) in packets.iter().filter(|(_, bytes)| *bytes != frame) {
+    // Behind a router, but for that as it was sent.
+    let is_frame = |bytes: &[u8]| bytes.len() == 98 && bytes[34..] == frame[34..];
+    assert_eq!(
+        packets.iter().map(|(_, bytes)| is_frame(bytes)).collect::<Vec<_>>(),
+        [false, true, false, false]
+    );
+    for (_, bytes) in packets.iter().filter(|(_, bytes)| !is_frame(bytes)) {
         assert_eq!((bytes.len(), &bytes[..14]), (42, &[2, 0, 10, 0, 0, 4, 2, 0, 10, 0, 0, 2, 8, 0][..]));
         assert_eq!(sum(&bytes[14..34]), 0xffff);
     }
+}
+
+/// As `traceroute` has it: a time to live of 1 ends at the first router, one of 2 at the second, 3 arrives.
+/// Messages about errors and later fragments end without a message.
+#[test]
+fn routers_count_the_time_to_live_down_and_say_where_it_ends() {
+    let model =
+        machines(network(&LinkSpec::new(10_000_000, 1_000_000)), vec![]).capture(&["*"], None).unwrap();
+    let (us, them) = (address(&model, "left-0"), address(&model, "right-0"));
+    let with = |ttl: u8, protocol: u8, fragment: u8, kind: u8| {
+        let mut bytes = ipv4(us, them, 0, 98);
+        (bytes[21], bytes[22], bytes[23], bytes[34]) = (fragment, ttl, protocol, kind);
+        bytes[24..26].fill(0);
+        let checksum = !sum(&bytes[14..34]);
+        bytes[24..26].copy_from_slice(&checksum.to_be_bytes());
+        bytes
+    };
+    let frames = [
+        with(1, 17, 0, 0),
+        with(2, 1, 0, 8),
+        with(3, 17, 0, 0),
+        with(0, 17, 0, 0),
+        with(1, 1, 0, 11),
+        with(1, 17, 7, 0),
+    ];
+    let sent: Sent =
+        (0..).map(|n| n * 5_000).zip(frames.clone()).map(|(us, frame)| ("left-0", us, frame)).collect();
+    let simulation = Simulation::new(model.clone()).protocol(Protocol::Sequential).threads(1);
+    let report = run(simulation, &model, &sent);
+    let results = NetResults::new(model.flows(), &report.outputs);
+    assert_eq!((results.packets_sent, results.packets_arrived, results.packets_dropped), (6, 4, 2));
+    assert_eq!(counts(&model, &results, "right-0").arrived, 1);
+    let packets = packets(&files(&model, report)["left-0-and-router-left.pcap"], 1);
+    let messages: Vec<&[u8]> =
+        packets.iter().map(|(_, bytes)| &bytes[..]).filter(|bytes| bytes[26..30] != us.octets()).collect();
+    // The second had been counted down to 1 before.
+    let mut second = frames[1].clone();
+    second[22] = 1;
+    second[24..26].fill(0);
+    let checksum = !sum(&second[14..34]);
+    second[24..26].copy_from_slice(&checksum.to_be_bytes());
+    let quoted = [&frames[0], &second, &frames[3]];
+    assert_eq!(messages.len(), quoted.len());
+    for (message, quoted) in messages.iter().zip(quoted) {
+        assert_eq!((sum(&message[14..34]), sum(&message[34..])), (0xffff, 0xffff));
+        assert_eq!((message[23], &message[34..36], &message[30..34]), (1, &[11, 0][..], &us.octets()[..]));
+        assert_eq!(message[42..], quoted[14..42]);
+    }
+    assert_ne!(messages[0][26..30], messages[1][26..30], "each router has an address of its own");
+    assert_eq!(messages[0][26..30], messages[2][26..30]);
 }
 
 #[test]
