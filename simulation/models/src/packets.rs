@@ -30,11 +30,11 @@ mod test;
 mod topologies;
 mod waits;
 
-use paceline_packets::{Ecmp, Packets};
+use paceline_packets::{Ecmp, Flow, Network, Packets, Stations};
 use paceline_scenario::{ScenarioError, Section};
 
 use flows::Entries;
-use refusal::refuse;
+pub use refusal::{problem_and_allowed, refuse};
 
 /// The names of [`Ecmp`] in scenarios.
 const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)];
@@ -47,7 +47,32 @@ const WAYS: [(&str, Ecmp); 2] = [("flow", Ecmp::Flow), ("packet", Ecmp::Packet)]
 ///
 /// A key or a value that is not allowed, with its place.
 pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, ScenarioError> {
-    let (network, notices) = topologies::read(section, seed)?;
+    let network = read_network(section, seed)?;
+    complete(section, seed, network, None)
+}
+
+/// Reads the keys `topology` with those of its kind. Gives also what a file does not say and was taken
+/// instead.
+///
+/// # Errors
+///
+/// A key or a value that is not allowed, with its place.
+pub fn read_network(section: &mut Section, seed: u64) -> Result<(Network, Vec<String>), ScenarioError> {
+    topologies::read(section, seed)
+}
+
+/// Reads all keys but those of the topology, of this network. With real machines at some of its hosts, flows
+/// are between the others, and there need be none.
+///
+/// # Errors
+///
+/// A key or a value that is not allowed, with its place.
+pub fn complete(
+    section: &mut Section,
+    seed: u64,
+    (network, notices): (Network, Vec<String>),
+    stations: Option<Stations>,
+) -> Result<Packets, ScenarioError> {
     let network = changes::read_convergence(section, network)?;
     let ecmp = section.choice("ecmp", &WAYS, Some(Ecmp::Flow))?;
     let switches = switches::read(section)?;
@@ -55,19 +80,24 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
     let transfers = waits::transfers(&all.waits, &all.entries, &all.flows, &network)?;
     let applications = applications::read(section, &network, transfers, &mut all)?;
     let Entries { flows, entries, .. } = all;
-    if flows.is_empty() {
+    if flows.is_empty() && stations.is_none() {
         let allowed = "lines `[[model.flows]]`, each followed by `from`, `to`, `transport` and its keys, or \
                        `[[model.applications]]`";
         return Err(section.refuse("flows", "a network in which nobody sends", allowed));
     }
+    // The last table that begins at or before the flow: one without flows begins where the next does.
+    let entry_of = |flow: usize| &entries[entries.partition_point(|(first, _)| *first <= flow) - 1].1;
+    if let Some(stations) = &stations {
+        refuse_flows_of_machines(&flows, stations, &network, entry_of)?;
+    }
     let model = Packets::new(network, flows).map_err(|error| match refusal::flow_of(&error) {
-        // The last table that begins at or before the flow: one without flows begins where the next does.
-        Some((flow, key)) => {
-            let place = entries.partition_point(|(first, _)| *first <= flow) - 1;
-            refuse(&entries[place].1, key, &error)
-        }
+        Some((flow, key)) => refuse(entry_of(flow), key, &error),
         None => refuse(section, "topology", &error),
     })?;
+    let model = match stations {
+        None => model,
+        Some(stations) => model.machines(stations).map_err(|error| refuse(section, "topology", &error))?,
+    };
     let model = match switches {
         None => model,
         Some(settings) => model.switches(settings).map_err(|error| refuse(section, "switch", &error))?,
@@ -75,4 +105,23 @@ pub fn from_section(section: &mut Section, seed: u64) -> Result<Packets, Scenari
     let model = applications.complete(model, section, &entries)?;
     let model = sample::read(section, model.ecmp(ecmp).seed(seed).notices(notices))?;
     capture::read(section, model)
+}
+
+/// What a real machine sends and receives is its own affair.
+fn refuse_flows_of_machines<'e>(
+    flows: &[Flow],
+    stations: &Stations,
+    network: &Network,
+    entry_of: impl Fn(usize) -> &'e Section,
+) -> Result<(), ScenarioError> {
+    for (number, flow) in flows.iter().enumerate() {
+        for (key, node) in [("from", flow.from), ("to", flow.to)] {
+            if stations.machines().any(|(machine, _)| machine == node) {
+                let problem =
+                    format!("a simulated flow at the host {:?}, which is a guest", network.name(node));
+                return Err(entry_of(number).refuse(key, problem, "hosts that are no guests"));
+            }
+        }
+    }
+    Ok(())
 }

@@ -81,6 +81,11 @@ pub struct Section {
 }
 
 impl Section {
+    /// Its name in messages: `model`, `model.flows`, or `[model.flows]` for one of several.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The value of `key`, if the key exists.
     pub fn optional<T: Value>(&mut self, key: &str) -> Result<Option<T>, ScenarioError> {
         self.optional_within(key, T::EXPECTED)

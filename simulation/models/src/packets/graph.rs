@@ -26,7 +26,7 @@ const MOST_HOSTS: u32 = 1000;
 /// and the tables `changes`. Gives also what the reader of the file took for what that does not say.
 pub fn read(section: &mut Section) -> Result<(Network, Vec<String>), ScenarioError> {
     let Some(path) = section.file("path")? else {
-        let problem = "missing key `path` in [model]";
+        let problem = format!("missing key `path` in [{}]", section.name());
         return Err(section.refuse("path", problem, "a file's path, seen from the scenario's folder"));
     };
     let format = section.choice("format", &FORMATS, Some(by_ending(&path)))?;

@@ -16,7 +16,7 @@ const MOST_LATENCY_PS: u64 = 1_000_000_000_000_000_000;
 pub fn read(section: &mut Section, key: &str) -> Result<LinkSpec, ScenarioError> {
     let mut table = section.table(key)?;
     if !section.has(key) {
-        let problem = format!("missing key `{key}` in [model]");
+        let problem = format!("missing key `{key}` in [{}]", section.name());
         let allowed = format!("a link, such as {key} = {{ rate = \"10Gbps\", latency = \"1us\" }}");
         return Err(section.refuse(key, problem, allowed));
     }

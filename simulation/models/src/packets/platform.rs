@@ -29,7 +29,7 @@ const NAMED: usize = 3;
 /// than the platform says.
 pub fn read(section: &mut Section) -> Result<(Network, Vec<String>), ScenarioError> {
     let Some(path) = section.file("path")? else {
-        let problem = "missing key `path` in [model]";
+        let problem = format!("missing key `path` in [{}]", section.name());
         return Err(section.refuse(
             "path",
             problem,

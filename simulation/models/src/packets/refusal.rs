@@ -8,9 +8,15 @@ const ALLOWED: &str = "; allowed: ";
 
 /// The error at the value of `key`, or at the section if the key is missing.
 pub fn refuse(section: &Section, key: &str, error: &PacketError) -> ScenarioError {
+    let (problem, allowed) = problem_and_allowed(error);
+    section.refuse(key, problem, allowed)
+}
+
+/// What is wrong, and what is allowed instead.
+pub fn problem_and_allowed(error: &PacketError) -> (String, String) {
     let text = error.to_string();
     let (problem, allowed) = text.rsplit_once(ALLOWED).unwrap_or((&text, "what the library can simulate"));
-    section.refuse(key, problem, allowed)
+    (problem.to_owned(), allowed.to_owned())
 }
 
 /// The same for a topology: a parameter is told at its key, anything else at the topology's name.
