@@ -1,8 +1,8 @@
 //! The commands that take a scenario of any model, of LPs or of processes.
 
-use crate::args::{CheckArguments, RunArguments};
+use crate::args::{CheckArguments, ResultArguments, RunArguments};
 use crate::failure::CommandError;
-use crate::loaded::Source;
+use crate::loaded::{Loaded, Source};
 #[cfg(feature = "processes")]
 use crate::processes;
 use crate::program::Program;
@@ -19,6 +19,16 @@ pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), CommandErr
         return processes::run(program, &source, &arguments.results);
     }
     run::run(program, &source, arguments)
+}
+
+/// Runs what was loaded out of `source`, in this process.
+pub fn run_loaded(
+    program: &Program,
+    source: &Source,
+    loaded: Loaded,
+    results: &ResultArguments,
+) -> Result<(), CommandError> {
+    run::carry_out(program, source, loaded, None, results, None, run::watched()?)
 }
 
 /// Runs replications of a scenario.

@@ -106,7 +106,8 @@ pub mod trace;
 mod words;
 
 pub use entry::{conclude, main, misspelt};
-pub use lp_model::{AnyModel, by_serde};
+pub use lp_model::{AnyModel, How, by_serde, execute_joined};
 #[cfg(feature = "processes")]
 pub use process_model::{AnyProcessModel, processes_by_serde};
 pub use program::{Build, Kind, Program};
+pub use settings::RunSettings;

@@ -106,6 +106,10 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
         let problem = "a scenario of a simulated machine, which `paceline machine` runs";
         return Err(scenario.section("machine")?.refuse("", problem, "the sections [model] and [run]"));
     }
+    if scenario.has("guest") {
+        let problem = "a scenario with guests, which `paceline emulate` runs";
+        return Err(scenario.section("network")?.refuse("", problem, "the sections [model] and [run]"));
+    }
     let provenance = program.provenance(&scenario, None);
     let (mut section, mut run) = (scenario.section("model")?, scenario.section("run")?);
     let kind = program.choose(&mut section)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use paceline_engine::determinism::{Comparison, DeterminismError, Same, compare};
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Report, Silence};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Report, Silence, Simulation};
 use paceline_kernel::{Time, ask};
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
 use paceline_scenario::inputs::Input;
@@ -107,11 +107,12 @@ where
         how: How<'_>,
         progress: Progress,
     ) -> Result<(Finished, Vec<ResultFile>), CommandError> {
-        execute(*self, subject, how, progress)
+        execute_joined(*self, subject, how, progress, |simulation| simulation)
     }
 
     fn take_part(self: Box<Self>, how: How<'_>) -> Result<(), CommandError> {
-        report(*self, how).map(|(_, model)| ask(|| "`Drop` of the model".into(), || drop(model)))
+        report(*self, how, |simulation| simulation)
+            .map(|(_, model)| ask(|| "`Drop` of the model".into(), || drop(model)))
     }
 
     fn compare(&self, other: &dyn AnyModel, how: &Comparison) -> Option<Result<Same, Box<DeterminismError>>> {
@@ -122,10 +123,12 @@ where
 
 /// How a model is run.
 pub struct How<'t> {
-    pub(crate) settings: RunSettings,
+    /// What the section `[run]` says.
+    pub settings: RunSettings,
+    /// The handle on the run.
+    pub monitor: Monitor,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) resumed: Option<CheckpointFile>,
-    pub(crate) monitor: Monitor,
     /// To the other processes, if there are any, and how long one may be silent.
     pub(crate) transport: Option<(Arc<dyn Transport>, Duration)>,
     pub(crate) trace: Option<&'t Trace>,
@@ -134,12 +137,14 @@ pub struct How<'t> {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// The run itself, and what the model says of it.
-fn execute<M: Results + 'static>(
+/// Runs a model, and gives what it says of the run. `join` has a last look at the run before it starts: it
+/// may give it outside federates.
+pub fn execute_joined<M: Results + 'static>(
     model: M,
     subject: Subject,
     how: How<'_>,
     progress: Progress,
+    join: impl FnOnce(Simulation<M>) -> Simulation<M>,
 ) -> Result<(Finished, Vec<ResultFile>), CommandError>
 where
     M::State: Serialize + DeserializeOwned,
@@ -147,7 +152,7 @@ where
     M::Output: Serialize + DeserializeOwned,
 {
     let settings = how.settings.clone();
-    let ran = report(model, how);
+    let ran = report(model, how, join);
     drop(progress);
     let (report, model) = ran?;
     if let Some(reason) = &report.unpaced {
@@ -162,7 +167,11 @@ where
     Ok((Finished::new(subject, run, lines), files))
 }
 
-fn report<M: Results + 'static>(model: M, how: How<'_>) -> Result<(Report<M::Output>, M), CommandError>
+fn report<M: Results + 'static>(
+    model: M,
+    how: How<'_>,
+    join: impl FnOnce(Simulation<M>) -> Simulation<M>,
+) -> Result<(Report<M::Output>, M), CommandError>
 where
     M::State: Serialize + DeserializeOwned,
     M::Event: Serialize + DeserializeOwned,
@@ -203,7 +212,7 @@ where
             simulation = simulation.on_silence(print_silence);
         }
     }
-    let ran = simulation.run_keeping_model();
+    let ran = join(simulation).run_keeping_model();
     let checkpoint = || written.and_then(Written::file).or(from);
     ran.map_err(|error| CommandError::Run(error.into(), checkpoint()))
 }

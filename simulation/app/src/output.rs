@@ -128,7 +128,8 @@ impl Output {
             new.publish()
         };
         // The folder may have been removed since the run began.
-        match fs::create_dir_all(&self.folder).and_then(|()| write()) {
+        let folder = path.parent().unwrap_or(&self.folder);
+        match fs::create_dir_all(folder).and_then(|()| write()) {
             Ok(()) => self.written.push(path),
             Err(reason) => {
                 self.earlier.remove_other(&path);

@@ -1,7 +1,7 @@
 //! Progress on stderr during a run: simulated time, events a second, time left.
 //!
-//! A thread of its own looks ten times a second. It sleeps on a channel, so that the end of the run wakes
-//! it at once. Nothing is shown where stderr is no terminal.
+//! A thread of its own looks ten times a second. It sleeps on a channel, so that the end of the run wakes it
+//! at once. Nothing is shown where stderr is no terminal.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -35,6 +35,11 @@ impl Progress {
     /// A display that shows nothing, for output that is no terminal.
     pub fn none() -> Self {
         Self(None)
+    }
+
+    /// Whether it shows anything.
+    pub fn is_shown(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Starts to show progress towards `until`, if `wanted` and there is a terminal.

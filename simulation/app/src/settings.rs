@@ -21,7 +21,9 @@ use paceline_transport::marshal::Marshalling;
 /// How a model is run.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
+    /// The horizon; none for a run to the last event.
     pub until: Option<Time>,
+    /// The protocol, or that the engine chooses one.
     pub protocol: Protocol,
     /// Federates; as the engine sees fit unless said.
     pub federates: Option<u32>,
@@ -31,11 +33,13 @@ pub struct RunSettings {
     pub trials: bool,
     /// Worker threads; as many as cores unless said.
     pub threads: Option<u32>,
+    /// What random numbers are drawn from.
     pub seed: u64,
     /// The step of the time-step protocol; the lookahead unless said.
     pub step: Option<Time>,
     /// Whether simultaneous events are ordered at random.
     pub random_ties: bool,
+    /// Whether each worker thread stays on a core.
     pub pin: bool,
     /// Real time from one checkpoint to the next; none unless said.
     pub checkpoint: Option<Duration>,

@@ -123,6 +123,12 @@ impl Finished {
         Self { subject, run, peak_memory_bytes: memory::peak_bytes(), lines }
     }
 
+    /// The same with more results, behind those that there are.
+    pub fn with(mut self, lines: Lines) -> Self {
+        self.lines.extend(lines);
+        self
+    }
+
     /// Whether it was asked to end before its end.
     pub fn is_interrupted(&self) -> bool {
         self.run.basics().ended_by == EndedBy::Interrupted
@@ -208,6 +214,13 @@ pub(crate) fn extend(object: &mut Value, members: Value) {
 /// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
 pub fn label(name: &str, value: &Value) -> (String, String) {
     let (name, unit) = text::name_and_unit(name);
+    if let Value::Array(values) = value {
+        let shown = |value: &Value| value.as_f64().and_then(|number| text::span_in(number, unit));
+        let values: Option<Vec<String>> = values.iter().map(shown).collect();
+        if let Some(values) = values {
+            return (name, values.join(", "));
+        }
+    }
     if let Some(span) = value.as_f64().and_then(|number| text::span_in(number, unit)) {
         return (name, span);
     }

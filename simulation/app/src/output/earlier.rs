@@ -100,8 +100,7 @@ impl Earlier {
     /// one.
     pub(super) fn remove_other(&self, path: &Path) {
         let Self::Other(_, files) = self else { return };
-        let name = path.file_name().unwrap_or_default();
-        if files.iter().any(|file| name == file.as_str()) && path.is_file() {
+        if files.iter().any(|file| path.ends_with(file)) && path.is_file() {
             // If it cannot be removed, the failure to write it is the one that is reported.
             let _ = fs::remove_file(path);
         }
@@ -118,9 +117,9 @@ impl Earlier {
     }
 }
 
-/// Whether a name is one of a file in the folder itself.
+/// Whether a name is one of a file in the folder or below it.
 fn is_plain(name: &str) -> bool {
-    !name.starts_with('.') && !name.contains(['/', '\\']) && !name.is_empty()
+    !name.contains('\\') && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
 }
 
 /// A value in a message of one line.
