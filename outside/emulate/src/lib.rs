@@ -4,6 +4,7 @@
 //! - [`guest`] is one guest: a process of QEMU whose virtual clock advances only as far as it is granted.
 //! - [`image`] packs programs of this machine or of Debian's packages into what a guest boots.
 //! - [`run`] joins guests to the network: each is an outside federate of the engine.
+//! - [`scenario`] reads all of that from a scenario, and starts the guests.
 //!
 //! Invariant: what a guest sees and sends depends on the scenario alone, never on how fast the host is.
 
@@ -12,3 +13,4 @@
 pub mod guest;
 pub mod image;
 pub mod run;
+pub mod scenario;

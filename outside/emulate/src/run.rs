@@ -3,6 +3,7 @@
 //! - [`machine`] is what a run needs of a machine; a guest of the emulator is one.
 //! - `dispatcher` is the one thread that grants machines time and takes in what they did.
 //! - `seat` is one machine with the LP of its host: frames become events and events frames.
+//! - [`placed`] is a machine whose clock is made simulated time, and that is watched; `echoes` are its pings.
 //!
 //! A machine is granted time up to the bound of its federate, which the engine derives from the links around
 //! it. It is not granted any while it would do nothing before that.
@@ -11,8 +12,10 @@
 //! the machine has already been; which machine runs first, and when in real time, decides nothing.
 
 mod dispatcher;
+mod echoes;
 mod guest;
 mod machine;
+pub mod placed;
 mod seat;
 
 use std::fmt;
@@ -23,6 +26,7 @@ use paceline_kernel::{Event, TieBreak, Time};
 use paceline_packets::{NetEvent, Packets};
 
 use dispatcher::{Dispatcher, Order};
+pub use echoes::Echoes;
 pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
 use seat::Seat;
 

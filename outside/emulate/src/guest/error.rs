@@ -102,6 +102,25 @@ pub enum GuestError {
     },
 }
 
+impl GuestError {
+    /// The same with other times in place of those of the guest's clock.
+    #[must_use]
+    pub fn at_times(mut self, time_of: impl FnOnce(u64) -> u64) -> Self {
+        match &mut self {
+            Self::Died { time_ns, .. }
+            | Self::Hung { time_ns, .. }
+            | Self::Protocol { time_ns, .. }
+            | Self::Save { time_ns, .. } => *time_ns = time_of(*time_ns),
+            Self::NoEmulator { .. }
+            | Self::Setting { .. }
+            | Self::File { .. }
+            | Self::Start { .. }
+            | Self::Refused { .. } => {}
+        }
+        self
+    }
+}
+
 /// The ends of what a guest's emulator wrote to standard error and the guest to its console, for messages.
 #[derive(Debug, Default)]
 pub struct LastWords {

@@ -109,14 +109,26 @@ impl SetupCard {
     fn text(&self, number: usize) -> String {
         let card = format!("eth{number}");
         let mut text = format!("ip link set {card} address {} mtu {} up\n", mac(self.mac), self.mtu);
-        text += &format!("ip addr add {}/{} broadcast + dev {card}\n", self.address, self.prefix);
+        // A network of one address has no broadcast of its own.
+        let broadcast = if self.prefix < 32 { " broadcast +" } else { "" };
+        text += &format!("ip addr add {}/{}{broadcast} dev {card}\n", self.address, self.prefix);
         if let Some(gateway) = self.gateway {
+            // The kernel takes a gateway only if it has a way to it.
+            if !self.has_in_network(gateway) {
+                text += &format!("ip route add {gateway} dev {card}\n");
+            }
             text += &format!("ip route add default via {gateway} dev {card}\n");
         }
         for (address, neighbour) in &self.neighbours {
             text += &format!("arp -i {card} -s {address} {}\n", mac(*neighbour));
         }
         text
+    }
+
+    /// Whether an address is one of the card's network.
+    fn has_in_network(&self, address: Ipv4Addr) -> bool {
+        let network = |address: Ipv4Addr| u64::from(u32::from(address)) >> (32 - self.prefix);
+        network(address) == network(self.address)
     }
 }
 
@@ -174,6 +186,16 @@ mod tests {
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\nis missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_gateway_outside_of_the_card_s_network_has_a_route() {
+        let mut setup = sample();
+        let is_routed = |setup: &Setup| setup.text().contains("ip route add 169.254.1.1 dev eth0\n");
+        assert!(!is_routed(&setup));
+        setup.cards[0].prefix = 32;
+        setup.cards[0].gateway = Some([169, 254, 1, 1].into());
+        assert!(is_routed(&setup), "{}", setup.text());
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub(super) struct Seat {
     is_asked: bool,
     clock_ns: u64,
     next_ns: Option<u64>,
+    /// It has switched itself off: nothing comes from it any more, and nothing to it.
+    is_off: bool,
     /// Frames on their way to it, in the order of their times.
     arriving: VecDeque<Frame>,
     sent: u64,
@@ -95,6 +97,7 @@ impl Seat {
             is_asked: false,
             clock_ns: 0,
             next_ns: Some(0),
+            is_off: false,
             arriving: VecDeque::new(),
             sent: 0,
             events: 0,
@@ -143,6 +146,9 @@ impl Seat {
     /// A frame comes at the first nanosecond that is not before its event. The card takes what is for its own
     /// address: a frame that was sent to the network as a gateway gets it, as at any router.
     fn arrive(&mut self, at: Time, mut bytes: Vec<u8>) {
+        if self.is_off {
+            return;
+        }
         let time_ns = at.as_ticks().div_ceil(Time::TICKS_PER_NANO);
         if let Some(to) = bytes.get_mut(..6).filter(|to| to[0] & 1 == 0) {
             to.copy_from_slice(&self.ethernet);
@@ -190,6 +196,10 @@ impl Seat {
                     self.step = Step::Idle;
                 }
                 frames.into_iter().for_each(|frame| self.emit(model, frame));
+                if state == MachineState::ShutDown {
+                    (self.is_off, self.next_ns) = (true, None);
+                    self.arriving.clear();
+                }
                 match self.over(state) {
                     Some(error) => self.fail(&error),
                     None if self.is_asked => self.go_on(model),
@@ -202,8 +212,7 @@ impl Seat {
     /// Why a machine in such a state ends the run.
     fn over(&self, state: MachineState) -> Option<MachineError> {
         let how = match state {
-            MachineState::Standing => return None,
-            MachineState::ShutDown => "has switched itself off",
+            MachineState::Standing | MachineState::ShutDown => return None,
             MachineState::Reset => "has reset itself",
             MachineState::Crashed => "has crashed",
         };

@@ -10,7 +10,6 @@ use crate::support::{Behaviour, Fault, PLAIN, model, run};
 fn a_machine_that_cannot_go_on_ends_the_run() {
     let link = LinkSpec::new(100_000_000, 1_000_000_000);
     for (fault, expected) in [
-        (Fault::Is(MachineState::ShutDown), "guest host-1 has switched itself off after 0.025000000 s"),
         (Fault::Is(MachineState::Reset), "guest host-1 has reset itself after 0.025000000 s"),
         (Fault::Is(MachineState::Crashed), "guest host-1 has crashed after 0.025000000 s"),
         (Fault::Dies, "guest host-1 was killed after 25000000 ns"),
@@ -25,4 +24,19 @@ fn a_machine_that_cannot_go_on_ends_the_run() {
         assert!(error.contains(expected), "{fault:?}: {error}");
         assert!(seen[0].round_trips.len() > 2, "{fault:?}: {:?}", seen[0]);
     }
+}
+
+#[test]
+fn a_machine_that_switches_itself_off_is_silent_from_then_on() {
+    let link = LinkSpec::new(100_000_000, 1_000_000_000);
+    let model = model(topology::star(2, &link).unwrap(), vec![], &["host-0", "host-1"]);
+    let ping = Behaviour { pings: Some((0, 3_000_000)), ..Behaviour::default() };
+    let off = Fault::Is(MachineState::ShutDown);
+    let pong = Behaviour { fault: Some((25_000_000, off)), ..Behaviour::default() };
+    let machines = [("host-0", "host-1", ping), ("host-1", "host-0", pong)];
+    let (report, seen) = run(&model, &machines, Time::millis(100), PLAIN);
+    assert_eq!(report.unwrap().end_time, Time::millis(100));
+    // Requests arrive 2 ms after they leave, from 5 ms on.
+    assert_eq!(seen[0].round_trips.len(), 7, "{:?}", seen[0]);
+    assert!(seen[1].arrivals.iter().all(|arrival| *arrival < 25_000_000), "{:?}", seen[1]);
 }

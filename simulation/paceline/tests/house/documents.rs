@@ -156,8 +156,11 @@ fn every_crate_says_what_it_is() {
 /// The crates of ours that the crate in `folder` depends on, by the ends of their names.
 fn dependencies(folder: &str) -> BTreeSet<String> {
     let manifest = read(&format!("{folder}/Cargo.toml"));
-    let section = manifest.split("\n[").find_map(|section| section.strip_prefix("dependencies]"));
-    let names = section.unwrap_or_default().lines().filter_map(|line| line.strip_prefix("paceline-"));
+    let of_linux = "target.'cfg(target_os = \"linux\")'.dependencies]";
+    let sections = manifest
+        .split("\n[")
+        .filter(|section| section.starts_with("dependencies]") || section.starts_with(of_linux));
+    let names = sections.flat_map(str::lines).filter_map(|line| line.strip_prefix("paceline-"));
     names
         .map(|line| line.split(['.', ' ', '=']).next().expect("a split has a first part").to_owned())
         .collect()

@@ -1,0 +1,130 @@
+//! An emulation from a scenario: the section `[network]`, and the tables `[[guest]]` at hosts of it.
+//!
+//! - `network` reads `[network]`: what a packet scenario has in `[model]`, or `latency` alone.
+//! - `start` packs the image, boots it once for each kind of guest, and starts all guests from there.
+//!
+//! Invariant: guests and hosts are matched here alone. Every mistake is refused at its place in the file
+//! before anything runs.
+
+mod network;
+mod start;
+
+use std::net::Ipv4Addr;
+
+use paceline_models::packets::problem_and_allowed;
+use paceline_packets::{Network, PacketError, Packets, Stations};
+use paceline_scenario::{Scenario, ScenarioError};
+
+use crate::image::settings::{Address, GuestCard, GuestSpec, Guests};
+pub use start::{Ready, StartError, Started, Watched};
+
+/// The gateway of guests whose addresses the network gives. No host has it: the network forwards what is sent
+/// there by its IPv4 address.
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
+
+/// A network, and guests at some of its hosts.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    /// The network with the places of the guests, and all that is simulated.
+    pub model: Packets,
+    /// The guests.
+    pub guests: Guests,
+    /// By guest: where it is.
+    places: Vec<Place>,
+}
+
+/// Where a guest is in the network.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    node: u32,
+    address: Address,
+    mac: [u8; 6],
+    gateway: Option<Ipv4Addr>,
+}
+
+impl Emulation {
+    /// Takes `[network]` and `[[guest]]` out of a scenario; `seed` is that of the run.
+    ///
+    /// # Errors
+    ///
+    /// A key or a value that is not allowed, with its place.
+    pub fn read(scenario: &mut Scenario, seed: u64) -> Result<Self, ScenarioError> {
+        let mut section = scenario.section("network")?;
+        let guests = Guests::read(scenario)?;
+        let network = network::read(&mut section, seed, &guests)?;
+        let nodes = nodes(&guests, &network.0)?;
+        let stations = stations(&guests, &nodes, &network.0)?;
+        let place = |(guest, node): (&GuestSpec, u32)| Place::new(card(guest), node, &stations);
+        let places = guests.guests.iter().zip(nodes).map(place).collect();
+        let model = network::complete(&mut section, seed, network, stations)?;
+        section.finish()?;
+        Ok(Self { model, guests, places })
+    }
+
+    /// The nodes of the guests, in their order.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.places.iter().map(|place| place.node)
+    }
+
+    /// How many federates there are where what is simulated has so many.
+    #[must_use]
+    pub fn federates(&self, simulated: u32) -> u32 {
+        let guests = self.places.len() as u32;
+        simulated.clamp(1, self.model.network().nodes() - guests) + guests
+    }
+}
+
+impl Place {
+    fn new(card: &GuestCard, node: u32, stations: &Stations) -> Self {
+        let given = stations.address(node).expect("a host has an address");
+        // Alone in its network, a guest sends everything to its gateway, whose Ethernet address it is told:
+        // no request for an address delays a packet.
+        let address = card.address.unwrap_or(Address { ip: given, prefix: 32 });
+        let gateway = card.gateway.or(card.address.is_none().then_some(GATEWAY));
+        let mac = card.mac.map_or(Stations::ethernet_address(given), |mac| mac.0);
+        Self { node, address, mac, gateway }
+    }
+}
+
+fn card(guest: &GuestSpec) -> &GuestCard {
+    guest.cards.first().expect("a guest has a card")
+}
+
+/// The hosts of the guests.
+fn nodes(guests: &Guests, network: &Network) -> Result<Vec<u32>, ScenarioError> {
+    let mut nodes = Vec::new();
+    for guest in &guests.guests {
+        if guest.cards.len() > 1 {
+            let problem = format!("guest {} has {} cards", guest.name, guest.cards.len());
+            return Err(guest.refuse_key("cards", problem, "one card in an emulation"));
+        }
+        let host = card(guest).host.as_ref().unwrap_or(&guest.name);
+        let key = if card(guest).host.is_some() { "host" } else { "name" };
+        let node = network.node(host).map_err(|error| refuse(guest, key, &error))?;
+        network::check_links(guest, key, node, network)?;
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+fn stations(guests: &Guests, nodes: &[u32], network: &Network) -> Result<Stations, ScenarioError> {
+    let addresses = guests.guests.iter().map(|guest| card(guest).address.map(|address| address.ip));
+    let at: Vec<_> = nodes.iter().copied().zip(addresses).collect();
+    Stations::new(network, &at).map_err(|error| {
+        let is_at = |name: &String| nodes.iter().rposition(|node| network.name(*node) == name);
+        let (key, guest) = match &error {
+            PacketError::Address { node, .. } => ("address", is_at(node)),
+            PacketError::AddressTwice { first, second, .. } => ("address", is_at(second).or(is_at(first))),
+            PacketError::MachineNotAHost { node, .. } | PacketError::MachineTwice { node } => {
+                ("host", is_at(node))
+            }
+            _ => ("host", None),
+        };
+        refuse(&guests.guests[guest.unwrap_or(0)], key, &error)
+    })
+}
+
+fn refuse(guest: &GuestSpec, key: &str, error: &PacketError) -> ScenarioError {
+    let (problem, allowed) = problem_and_allowed(error);
+    guest.refuse_key(key, format!("guest {}: {problem}", guest.name), allowed)
+}

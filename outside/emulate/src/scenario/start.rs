@@ -1,0 +1,347 @@
+//! From tables `[[guest]]` to guests that stand at simulated time zero.
+//!
+//! Guests that boot the packed image start where it sleeps after its boot: it is booted once for each kind of
+//! machine, as a template whose memory they share.
+//!
+//! Invariant: a guest stands at simulated time zero with the same state, whatever other guests there are of
+//! its kind.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use paceline_engine::Outside;
+use paceline_kernel::{LpId, Model as _, Time};
+use paceline_packets::{Packets, Stations};
+use paceline_scenario::ScenarioError;
+use tempfile::TempDir;
+
+use super::{Emulation, Place};
+use crate::guest::{Card, Emulator, Guest, GuestError, GuestSettings, GuestState};
+use crate::image::settings::GuestSpec;
+use crate::image::{Archive, ArchiveError, Content, READY, SETUP, SetupCard, Sources};
+use crate::run::placed::{Clock, Failures, Placed, Seen};
+use crate::run::{self, Machine, MachineState, Stopped, Terms};
+
+const MS: u64 = 1_000_000;
+/// How long a boot may take, in nanoseconds of the guest's clock.
+const BOOT_LIMIT: u64 = 60_000 * MS;
+
+/// Why guests do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// One of them does not.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// The packed image has not come as far as it must.
+    #[error("the image {how}; its console ends:\n{console}")]
+    Boot {
+        /// What it did instead.
+        how: &'static str,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// A file cannot be written.
+    #[error("files of guests cannot be written: {0}")]
+    Folder(#[from] io::Error),
+    /// The run was to end before it began.
+    #[error("stopped before the guests had started")]
+    Stopped,
+}
+
+/// What makes two guests one kind of machine: memory in MiB, VCPUs, speed, and the MTUs of its cards.
+type Kind = (u32, u32, u32, Vec<u16>);
+
+/// An emulation whose image is packed.
+#[derive(Debug)]
+pub struct Ready {
+    emulator: Emulator,
+    /// Nothing if every guest has an image of its own.
+    image: Option<Vec<u8>>,
+}
+
+/// Guests that stand at simulated time zero, to be run.
+pub struct Started {
+    /// By guest: its node, and the machine.
+    pub machines: Vec<(u32, Box<dyn Machine>)>,
+    /// What is seen of them.
+    pub watched: Watched,
+}
+
+/// What is seen of guests while they run, and what they leave behind.
+#[derive(Clone)]
+pub struct Watched {
+    /// By guest: its name, and what is seen of it.
+    pub guests: Vec<(String, Arc<Seen>)>,
+    folder: Arc<TempDir>,
+}
+
+impl Emulation {
+    /// Packs the image that guests boot.
+    ///
+    /// # Errors
+    ///
+    /// A program, a package or a file cannot be packed: the error at its key.
+    pub fn pack(&self, emulator: Emulator) -> Result<Ready, ScenarioError> {
+        let is_packed = self.guests.guests.iter().any(|guest| guest.own.is_none());
+        let pack = || self.guests.pack(&Sources::of(&emulator)).map(|archive| archive.to_bytes());
+        let image = is_packed.then(pack).transpose()?;
+        Ok(Ready { emulator, image })
+    }
+
+    /// Boots the image, and starts all guests from there. `seed` is that of the run; `is_stopped` is asked
+    /// from time to time.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`].
+    pub fn start(
+        &self,
+        ready: &Ready,
+        seed: u64,
+        failures: &Failures,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Started, StartError> {
+        let folder = tempfile::Builder::new().prefix("paceline-emulate-").tempdir()?;
+        let templates = self.boot(ready, folder.path(), is_stopped)?;
+        let hosts = self.hosts();
+        let mut guests = Vec::new();
+        for (guest, place) in self.guests.guests.iter().zip(&self.places) {
+            let template = guest.own.is_none().then(|| &templates[&kind(guest)]);
+            let clock = Clock {
+                origin_ns: template.map_or(0, |(_, origin_ns)| *origin_ns),
+                over: guest.time_scale.over,
+                under: guest.time_scale.under,
+            };
+            let mut settings = settings(guest, ready, folder.path());
+            settings.seed = seed;
+            settings.cards = vec![Card { mac: place.mac, mtu: guest.cards[0].mtu }];
+            if let Some((template, _)) = template {
+                let at = |time: Time| clock.machine_ns(time.as_nanos());
+                let setup = guest.setup(vec![place.card(guest)], hosts.clone(), seed, &at);
+                settings.texts = vec![(SETUP.into(), setup.text())];
+                settings.load = Some(template.clone());
+            }
+            guests.push((Guest::start(&settings, &ready.emulator)?, clock));
+        }
+        let image = ready.image.as_ref().map(|_| image_in(folder.path()));
+        let started = self.place(guests, failures, folder)?;
+        // All of them have read or mapped them by now.
+        for file in templates.values().flat_map(|(template, _)| files_of(template)).chain(image) {
+            fs::remove_file(file)?;
+        }
+        Ok(started)
+    }
+
+    /// Waits until all guests stand, and puts each into its place.
+    fn place(
+        &self,
+        guests: Vec<(Guest, Clock)>,
+        failures: &Failures,
+        folder: TempDir,
+    ) -> Result<Started, StartError> {
+        let mut machines: Vec<(u32, Box<dyn Machine>)> = Vec::new();
+        let mut watched = Watched { guests: Vec::new(), folder: Arc::new(folder) };
+        for ((mut guest, clock), place) in guests.into_iter().zip(&self.places) {
+            let stopped = guest.wait()?;
+            let (time_ns, next_ns) = (stopped.time_ns, stopped.next_ns);
+            let first = Stopped { time_ns, frames: Vec::new(), next_ns, state: MachineState::Standing };
+            let seen = Arc::new(Seen::default());
+            watched.guests.push((guest.name().to_owned(), seen.clone()));
+            let placed = Placed::new(Box::new(guest), first, (clock, place.mac), seen, failures.clone())?;
+            machines.push((place.node, Box::new(placed)));
+        }
+        Ok(Started { machines, watched })
+    }
+
+    /// Names of guests with their addresses.
+    fn hosts(&self) -> Vec<(String, Ipv4Addr)> {
+        let guests = self.guests.guests.iter().zip(&self.places);
+        guests.map(|(guest, place)| (guest.name.clone(), place.address.ip)).collect()
+    }
+
+    /// Boots the packed image once for each kind of machine: the template, and the clock where it was saved.
+    fn boot(
+        &self,
+        ready: &Ready,
+        folder: &Path,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<BTreeMap<Kind, (PathBuf, u64)>, StartError> {
+        let mut templates = BTreeMap::new();
+        let Some(image) = &ready.image else { return Ok(templates) };
+        fs::write(image_in(folder), image)?;
+        for guest in self.guests.guests.iter().filter(|guest| guest.own.is_none()) {
+            let number = templates.len();
+            if let std::collections::btree_map::Entry::Vacant(entry) = templates.entry(kind(guest)) {
+                let template = folder.join(format!("template-{number}"));
+                let settings = boot_settings(guest, ready, folder, &template);
+                let origin_ns = boot(&settings, &ready.emulator, is_stopped)?;
+                entry.insert((template, origin_ns));
+            }
+        }
+        Ok(templates)
+    }
+}
+
+fn image_in(folder: &Path) -> PathBuf {
+    folder.join("image")
+}
+
+fn kind(guest: &GuestSpec) -> Kind {
+    let mtus = guest.cards.iter().map(|card| card.mtu).collect();
+    (guest.memory_mib, guest.vcpus, guest.icount_shift, mtus)
+}
+
+/// What a guest is, but for its card and where it starts.
+fn settings(guest: &GuestSpec, ready: &Ready, folder: &Path) -> GuestSettings {
+    let kernel = guest.own.as_ref().and_then(|own| own.kernel.clone());
+    let kernel = kernel.unwrap_or_else(|| ready.emulator.kernel());
+    let mut settings = GuestSettings::new(&guest.name, kernel, console_in(folder, &guest.name));
+    settings.memory_mib = guest.memory_mib;
+    settings.vcpus = guest.vcpus;
+    settings.icount_shift = guest.icount_shift;
+    settings.initramfs = Some(guest.own.as_ref().map_or_else(|| image_in(folder), |own| own.image.clone()));
+    settings.second_line = Some(sent_in(folder, &guest.name));
+    if let Some(command_line) = guest.own.as_ref().and_then(|own| own.command_line.clone()) {
+        settings.command_line = command_line;
+    }
+    settings
+}
+
+fn boot_settings(guest: &GuestSpec, ready: &Ready, folder: &Path, template: &Path) -> GuestSettings {
+    let mut boot = settings(guest, ready, folder);
+    boot.name = "boot".into();
+    boot.console = console_in(folder, "boot of the image");
+    boot.second_line = None;
+    boot.template = Some(template.to_owned());
+    boot.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: guest.cards[0].mtu }];
+    boot.texts = vec![(SETUP.into(), "unused".into())];
+    boot
+}
+
+/// Boots to where guests are saved, and saves a template. Gives the clock there.
+fn boot(
+    settings: &GuestSettings,
+    emulator: &Emulator,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<u64, StartError> {
+    let console = || String::from_utf8_lossy(&fs::read(&settings.console).unwrap_or_default()).into_owned();
+    let failed = |how| {
+        let text = console();
+        let lines: Vec<&str> = text.lines().collect();
+        let console = lines[lines.len().saturating_sub(10)..].join("\n");
+        Err(StartError::Boot { how, console })
+    };
+    let mut guest = Guest::start(settings, emulator)?;
+    let mut stopped = guest.wait()?;
+    while !console().contains(READY) {
+        if is_stopped() {
+            return Err(StartError::Stopped);
+        }
+        match stopped.state {
+            GuestState::Standing if stopped.time_ns < BOOT_LIMIT => {}
+            GuestState::Standing => return failed("has not booted within a minute of its clock"),
+            GuestState::ShutDown => return failed("has switched itself off in its boot"),
+            GuestState::Reset => return failed("has reset itself in its boot"),
+            GuestState::Crashed => return failed("has crashed in its boot"),
+        }
+        guest.grant(stopped.time_ns + 100 * MS, &[])?;
+        stopped = guest.wait()?;
+    }
+    guest.save_template()?;
+    Ok(stopped.time_ns)
+}
+
+/// The files of a template: its state, and its memory.
+fn files_of(template: &Path) -> [PathBuf; 2] {
+    let mut memory = template.as_os_str().to_owned();
+    memory.push(".memory");
+    [template.to_owned(), memory.into()]
+}
+
+fn console_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.log"))
+}
+
+fn sent_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.sent"))
+}
+
+impl Place {
+    fn card(&self, guest: &GuestSpec) -> SetupCard {
+        let gateway = self.gateway.filter(|_| self.address.prefix == 32);
+        let neighbours = gateway.map(|gateway| (gateway, Stations::ethernet_address(gateway)));
+        SetupCard {
+            mac: self.mac,
+            mtu: guest.cards[0].mtu,
+            address: self.address.ip,
+            prefix: self.address.prefix,
+            gateway: self.gateway,
+            neighbours: neighbours.into_iter().collect(),
+        }
+    }
+}
+
+impl Started {
+    /// The guests as outside federates of a run of `emulation` with so many federates, with their numbers.
+    ///
+    /// # Errors
+    ///
+    /// The thread that they share cannot be started.
+    pub fn federates(
+        self,
+        emulation: &Emulation,
+        federates: u32,
+        terms: Terms,
+    ) -> io::Result<Vec<(u32, Outside<Packets>)>> {
+        let partition = emulation.model.partition(federates);
+        let guests = run::federates(&emulation.model, self.machines, terms)?;
+        let numbers = emulation.nodes().map(|node| partition.place(LpId(node)).0);
+        Ok(numbers.zip(guests.into_iter().map(Outside::new)).collect())
+    }
+}
+
+impl Watched {
+    /// The round trips of ICMP echoes of all guests, in the order in which the requests left, by guest where
+    /// they left at once; nothing for those without a reply. In nanoseconds.
+    #[must_use]
+    pub fn round_trips(&self) -> Vec<Option<u64>> {
+        let mut all = Vec::new();
+        for (number, (_, seen)) in self.guests.iter().enumerate() {
+            let echoes = seen.echoes.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend(echoes.all().iter().map(|(left, round_trip)| (*left, number, *round_trip)));
+        }
+        // Stable: requests of one guest stay in their order.
+        all.sort_by_key(|(left, number, _)| (*left, *number));
+        all.into_iter().map(|(_, _, round_trip)| round_trip).collect()
+    }
+
+    /// The console of each guest as `NAME.log`, and what it has sent back in a folder `NAME`. An archive that
+    /// is not whole, as of a guest whose time has ended while it wrote, is named with what is wrong with it.
+    #[must_use]
+    pub fn files(&self) -> (Vec<(String, Vec<u8>)>, Vec<(String, ArchiveError)>) {
+        let (mut files, mut damaged) = (Vec::new(), Vec::new());
+        let read = |path: PathBuf| fs::read(path).unwrap_or_default();
+        for (name, _) in &self.guests {
+            files.push((format!("{name}.log"), read(console_in(self.folder.path(), name))));
+            let sent = read(sent_in(self.folder.path(), name));
+            if sent.is_empty() {
+                continue;
+            }
+            match Archive::from_bytes(&sent) {
+                Err(error) => damaged.push((name.clone(), error)),
+                Ok(archive) => {
+                    for (path, entry) in archive.iter() {
+                        if let Content::File(bytes) = &entry.content {
+                            files.push((format!("{name}/{path}"), bytes.clone()));
+                        }
+                    }
+                }
+            }
+        }
+        (files, damaged)
+    }
+}
