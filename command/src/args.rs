@@ -9,6 +9,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+#[cfg(target_os = "linux")]
+use paceline_app::args::ResultArguments;
 use paceline_app::args::{
     CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
 };
@@ -71,6 +73,10 @@ pub enum Command {
     /// Runs a simulated machine under several scheduling policies, and compares the results
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Runs real machines under simulated time: unmodified guests are hosts of a simulated packet network
+    #[cfg(target_os = "linux")]
+    #[command(after_help = EMULATE_EXAMPLES)]
+    Emulate(EmulateArguments),
     /// Summarizes a platform file, or computes how long transfers take on its network
     #[command(after_help = NETWORK_EXAMPLES)]
     Network(NetworkArguments),
@@ -151,6 +157,22 @@ Examples:
   paceline compare --policies credit,psx scenarios/machine-phold.toml
   paceline compare --policies sedf,csde,csdd scenarios/machine-lu.toml --json";
 
+#[cfg(target_os = "linux")]
+const EMULATE_EXAMPLES: &str = "\
+Guests are machines of QEMU, which scripts/emulator gets and unpacks without installing anything. They
+need no hardware virtualization, no privilege, and do not reach the network of this machine.
+
+Ctrl-C ends the run cleanly, with the summary and all files so far; a second Ctrl-C ends it at once. A
+guest that crashes, resets or hangs ends it in the same way, and is named.
+
+Exit status: 0 when the run ended; 2 for a bad scenario or option, or without the emulator; 1 for a
+failure while running; 130, 143 or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended it.
+
+Examples:
+  paceline emulate scenarios/emulate-ping.toml
+  paceline emulate scenarios/emulate-ping.toml --set network.latency=50ms --json
+  paceline emulate scenarios/emulate-nginx.toml --out results";
+
 const CHECK_EXAMPLES: &str = "\
 Exit status: 0 when the scenario is valid; 2 for a bad scenario or option; 1 if two runs differ.
 
@@ -220,6 +242,19 @@ pub struct MachineArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// The arguments of `emulate`.
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+pub struct EmulateArguments {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArguments,
+
+    /// What to write and print.
+    #[command(flatten)]
+    pub results: ResultArguments,
 }
 
 /// The arguments of `compare`.

@@ -1,4 +1,5 @@
-//! The failures of what only this program does: simulated machines, LVT pages, pacing, starting the lab.
+//! The failures of what only this program does: simulated machines, guests, LVT pages, pacing, starting the
+//! lab.
 
 use std::process::ExitCode;
 
@@ -17,6 +18,12 @@ pub enum Special {
     Lvt(paceline_lvt::Error),
     /// A simulated machine cannot continue under the policy of this name.
     Machine(&'static str, OutcomeError),
+    /// The emulator of guests is not there, or cannot start one.
+    #[cfg(target_os = "linux")]
+    NoGuest(String),
+    /// A guest has failed, and the run has ended with what was until then.
+    #[cfg(target_os = "linux")]
+    Guest(String),
     /// A simulation came to different results under different policies.
     Disagree(String),
     /// A command cannot be run, or cannot be paced by the requested policy.
@@ -37,6 +44,8 @@ impl OwnFailure for Special {
         match self {
             #[cfg(target_os = "linux")]
             Self::Lvt(error) => error.to_string(),
+            #[cfg(target_os = "linux")]
+            Self::NoGuest(problem) | Self::Guest(problem) => problem.clone(),
             Self::Machine(policy, error) => format!("under {policy}: {error}"),
             Self::Disagree(digests) => {
                 format!("the results depend on the policy, which they must not: {digests}")
@@ -53,6 +62,10 @@ impl OwnFailure for Special {
     fn status(&self) -> ExitCode {
         match self {
             Self::NoLab(_) => ExitCode::from(2),
+            #[cfg(target_os = "linux")]
+            Self::NoGuest(_) => ExitCode::from(2),
+            #[cfg(target_os = "linux")]
+            Self::Guest(_) => ExitCode::from(1),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
             Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]

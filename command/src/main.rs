@@ -9,6 +9,8 @@
 
 mod args;
 mod compare;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod failure;
 mod lab;
 mod list;
@@ -59,6 +61,8 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
         #[cfg(target_os = "linux")]
         Command::Lvt(command) => lvt::lvt(&command),
         Command::Machine(arguments) => machine::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Network(arguments) => network::network(&arguments),
         Command::Check(arguments) => keys::listed(arguments.keys, || check_any(&arguments)),
@@ -76,6 +80,10 @@ fn check_any(arguments: &CheckArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     if !arguments.determinism && machine::is_machine(&source.open()?) {
         return machine::check(&source);
+    }
+    #[cfg(target_os = "linux")]
+    if !arguments.determinism && emulate::is_emulation(&source.open()?) {
+        return emulate::check(&source);
     }
     commands::check(&PROGRAM, &source, arguments)
 }

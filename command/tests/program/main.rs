@@ -6,6 +6,8 @@ mod book;
 mod checkpoints;
 mod control;
 mod determinism;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod faults;
 mod files;
 mod full_disk;

@@ -1,0 +1,248 @@
+//! `paceline emulate`: real machines under simulated time, from a scenario to what came of it.
+//!
+//! It is `paceline run` of a packet network some of whose hosts are guests: progress, signals, summary and
+//! files are those of a run. A guest that fails ends the run as a signal does, so that the files hold what
+//! was until then.
+
+mod progress;
+
+use std::sync::{Arc, OnceLock};
+
+use paceline_app::failure::CommandError;
+use paceline_app::loaded::{Loaded, Source};
+use paceline_app::memory::Estimate;
+use paceline_app::progress::{Progress, warn};
+use paceline_app::summary::{Finished, Subject};
+use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, stdout, text};
+use paceline_emulate::guest::Emulator;
+use paceline_emulate::run::Terms;
+use paceline_emulate::run::placed::Failures;
+use paceline_emulate::scenario::{Emulation, Ready, StartError, Watched};
+use paceline_engine::determinism::{Comparison, DeterminismError, Same};
+use paceline_engine::{Protocol, Simulation, default_federates};
+use paceline_kernel::{Balance, Time};
+use paceline_results::{ResultFile, Summary};
+use paceline_scenario::inputs::recorded;
+use paceline_scenario::{Scenario, ScenarioError, Section};
+use serde_json::Value;
+
+use crate::args::EmulateArguments;
+use crate::failure::Special;
+use crate::models::PROGRAM;
+
+/// What it is called in results, where runs name the kind of their model.
+const KIND: Kind = Kind {
+    name: "emulation",
+    about: "guests are hosts of a packet network",
+    build: Build::Lps(|section, _| {
+        Err(section.refuse("kind", "guests without [[guest]]", "tables [[guest]]"))
+    }),
+};
+
+pub fn is_emulation(scenario: &Scenario) -> bool {
+    scenario.has("guest") || scenario.has("network") && !scenario.has("model")
+}
+
+pub fn run(arguments: &EmulateArguments) -> Result<(), CommandError> {
+    let source = Source::read(&arguments.scenario)?;
+    let (read, inputs) = recorded(&source.folder, || read(&source));
+    let (emulation, settings) = read?;
+    let emulator = Emulator::find().map_err(|error| Special::NoGuest(error.to_string()))?;
+    let ready = emulation.pack(emulator)?;
+    let provenance = PROGRAM.provenance(&source.open()?, settings.until).inputs(inputs.clone());
+    let failed = Arc::new(OnceLock::new());
+    let model = Box::new(Emulated { emulation, ready, failed: failed.clone() });
+    let memory = model.memory(&settings);
+    let scenario = source.name();
+    let loaded = Loaded { scenario, kind: KIND, model, settings, memory, inputs, provenance };
+    let ran = commands::run_loaded(&PROGRAM, &source, loaded, &arguments.results);
+    match (failed.get().and_then(Failures::first), ran) {
+        // The summary says that the run was interrupted; why, nobody has said yet.
+        (Some(failure), Ok(()) | Err(CommandError::Interrupted)) => Err(Special::Guest(failure).into()),
+        (_, ran) => ran,
+    }
+}
+
+/// Says what would run.
+pub fn check(source: &Source) -> Result<(), CommandError> {
+    let (emulation, settings) = read(source)?;
+    // A scenario is no worse for what this machine lacks.
+    let image = match Emulator::find() {
+        Err(error) => error.to_string(),
+        Ok(emulator) => match emulation.pack(emulator) {
+            Ok(_) => "can be packed".to_owned(),
+            Err(error) => format!("cannot be packed here: {}", error.one_line()),
+        },
+    };
+    let network = emulation.model.network();
+    let facts = [
+        ("guests", text::count(emulation.guests.guests.len() as u64)),
+        ("hosts", text::count(network.hosts().len() as u64)),
+        ("nodes", text::count(network.nodes().into())),
+        ("lookahead", text::time(AnyModel::lookahead(&emulation.model))),
+        ("until", settings.until.map_or(String::new(), text::time)),
+        ("protocol", settings.protocol.name().to_owned()),
+        ("seed", settings.seed.to_string()),
+        ("image", image),
+    ];
+    let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let title = format!("{} is sound", source.file.display());
+    stdout::print(&text::groups(&[(&title, rows)]))
+}
+
+fn read(source: &Source) -> Result<(Emulation, RunSettings), ScenarioError> {
+    let mut scenario = source.open()?;
+    if !is_emulation(&scenario) && scenario.has("model") {
+        let problem = "a scenario without guests, which `paceline run` runs";
+        return Err(scenario.section("model")?.refuse(
+            "",
+            problem,
+            "the sections [network], [[guest]], [run]",
+        ));
+    }
+    let mut run = scenario.section("run")?;
+    let settings = RunSettings::read(&mut run)?;
+    let emulation = Emulation::read(&mut scenario, settings.seed)?;
+    scenario.finish(&["network", "guest", "run"])?;
+    check_settings(&settings, &run)?;
+    AnyModel::check(&emulation.model, &settings, &run)?;
+    run.finish()?;
+    Ok((emulation, settings))
+}
+
+/// What cannot be done with guests, which never have nothing left to do and take nothing back.
+fn check_settings(settings: &RunSettings, run: &Section) -> Result<(), ScenarioError> {
+    if settings.until.is_none() {
+        let problem = "missing key `until` in [run]: the clocks of guests never stop";
+        return Err(run.refuse(
+            "until",
+            problem,
+            "the simulated time at which the run ends, such as \"10s\"",
+        ));
+    }
+    let is_refused = |protocol: &Protocol| {
+        matches!(protocol, Protocol::Sequential | Protocol::Optimistic | Protocol::Mixed)
+    };
+    if is_refused(&settings.protocol) {
+        let problem = format!("protocol {:?} with guests", settings.protocol.name());
+        let allowed = Protocol::ALL.iter().filter(|(protocol, ..)| !is_refused(protocol));
+        let allowed: Vec<_> = allowed.map(|(_, name, _)| format!("{name:?}")).collect();
+        return Err(run.refuse("protocol", problem, allowed.join(", ")));
+    }
+    if settings.checkpoint.is_some() {
+        return Err(run.refuse("checkpoint", "checkpoints of a run with guests", "no `checkpoint`"));
+    }
+    if settings.balance != Balance::Off {
+        return Err(run.refuse("balance", "hosts that move, with guests at some", "\"off\""));
+    }
+    Ok(())
+}
+
+/// A packet network with guests, as a model that the program runs.
+#[derive(Debug)]
+struct Emulated {
+    emulation: Emulation,
+    ready: Ready,
+    /// The guests that failed, once they run.
+    failed: Arc<OnceLock<Failures>>,
+}
+
+impl AnyModel for Emulated {
+    fn lps(&self) -> u32 {
+        AnyModel::lps(&self.emulation.model)
+    }
+
+    fn lookahead(&self) -> Time {
+        AnyModel::lookahead(&self.emulation.model)
+    }
+
+    fn memory(&self, settings: &RunSettings) -> Estimate {
+        self.emulation.model.memory(settings)
+    }
+
+    fn federates(&self, federates: u32) -> u32 {
+        self.emulation.federates(federates)
+    }
+
+    fn check(&self, settings: &RunSettings, run: &Section) -> Result<(), ScenarioError> {
+        AnyModel::check(&self.emulation.model, settings, run)
+    }
+
+    fn execute(
+        self: Box<Self>,
+        subject: Subject,
+        mut how: How<'_>,
+        progress: Progress,
+    ) -> Result<(Finished, Vec<ResultFile>), CommandError> {
+        let monitor = how.monitor.clone();
+        let stopped = monitor.clone();
+        let failures = Failures::new(move || stopped.stop());
+        let failures = self.failed.get_or_init(|| failures);
+        let seed = how.settings.seed;
+        let started = self.emulation.start(&self.ready, seed, failures, &|| monitor.stopped());
+        let started = started.map_err(|error| match error {
+            StartError::Stopped => CommandError::Interrupted,
+            other => Special::NoGuest(other.to_string()).into(),
+        })?;
+        let progress = progress::show(&progress, &monitor, how.settings.until, &started.watched);
+        let simulated = how.settings.federates;
+        let simulated = simulated.unwrap_or_else(|| default_federates(self.lps(), how.settings.threads));
+        how.settings.federates = Some(self.emulation.federates(simulated));
+        let watched = started.watched.clone();
+        let (model, settings) = (self.emulation.model.clone(), &how.settings);
+        let terms = Terms { at_once: cores(settings), ties: settings.ties() };
+        let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
+        let outside = outside.map_err(|error| {
+            Special::NoGuest(format!("the thread of the guests cannot be started: {error}"))
+        })?;
+        let join = |simulation| {
+            outside.into_iter().fold(simulation, |simulation: Simulation<_>, (federate, guest)| {
+                simulation.outside(federate, guest)
+            })
+        };
+        let (finished, mut files) = execute_joined(model, subject, how, progress, join)?;
+        files.extend(left_behind(&watched));
+        Ok((finished.with(round_trips(&watched)), files))
+    }
+
+    fn take_part(self: Box<Self>, _: How<'_>) -> Result<(), CommandError> {
+        Err(CommandError::Option("guests run in one process".into()))
+    }
+
+    fn compare(&self, _: &dyn AnyModel, _: &Comparison) -> Option<Result<Same, Box<DeterminismError>>> {
+        None
+    }
+}
+
+/// How many guests run at once: as many as the run has threads.
+fn cores(settings: &RunSettings) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    settings.threads.map_or_else(cores, |threads| threads as usize)
+}
+
+/// The round trips of pings, where there were any.
+fn round_trips(watched: &Watched) -> Vec<(&'static str, Value)> {
+    let all = watched.round_trips();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let answered: Vec<f64> = all.iter().flatten().map(|ns| *ns as f64 / 1e9).collect();
+    vec![
+        ("pings", all.len().into()),
+        ("pings_unanswered", (all.len() - answered.len()).into()),
+        ("rtt_s", answered.into()),
+    ]
+}
+
+/// The consoles of guests, and what they sent back.
+fn left_behind(watched: &Watched) -> Vec<ResultFile> {
+    let (files, damaged) = watched.files();
+    for (guest, error) in damaged {
+        warn(&format!("what guest {guest} sends back is not whole: {error}"));
+    }
+    let mut summary = Summary::default();
+    for (name, bytes) in files {
+        summary.file(name, move |to| to.write_all(&bytes));
+    }
+    summary.files
+}

@@ -1,0 +1,136 @@
+//! `paceline emulate`: the round trips of real pings are the scenario's, in equal bytes on any number of
+//! threads; and what it refuses.
+//!
+//! The emulator that runs need is the one of `scripts/emulator`. Where it is missing they are passed over,
+//! which they say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{error_text, folder_of, paceline, says, stderr};
+
+/// How far a round trip may be from twice the latency: what guests compute, and the bits of four packets.
+const TOLERANCE_S: f64 = 100e-6;
+
+fn has_emulator() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    let folder = set("PACELINE_EMULATOR").or_else(|| Some(cache()?.join("paceline/emulator")));
+    let is_there = folder.is_some_and(|folder| folder.join("plugin.so").exists());
+    if !is_there {
+        eprintln!("skipped: there is no emulator; scripts/emulator gets it");
+    }
+    is_there
+}
+
+/// What a run of the pings prints as JSON, and its files.
+fn ping(out: &Path, settings: &[&str]) -> (Value, BTreeMap<String, Vec<u8>>) {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut arguments = vec!["emulate", "scenarios/emulate-ping.toml", "--json", "--out"];
+    arguments.push(out.to_str().unwrap());
+    settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+    let output = paceline(&project, &arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    let files = fs::read_dir(out)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()));
+    (serde_json::from_slice(&output.stdout).expect("one JSON object"), files.collect())
+}
+
+fn round_trips(summary: &Value) -> Vec<f64> {
+    let list = summary["results"]["rtt_s"].as_array().expect("a list of round trips");
+    list.iter().map(|round_trip| round_trip.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn pings_take_the_scenario_s_time_and_runs_repeat_in_every_byte() {
+    if !has_emulator() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, settings: &[&str]| ping(&folder.path().join(name), settings);
+    let (one, files) = run("one", &["run.threads=1"]);
+    for round_trip in round_trips(&one) {
+        assert!((0.010..0.010 + TOLERANCE_S).contains(&round_trip), "{round_trip} s");
+    }
+    assert_eq!(round_trips(&one).len(), 4, "{one}");
+    let captures = files.keys().filter(|name| name.ends_with(".pcap")).count();
+    assert_eq!(captures, 2, "one file a link: {:?}", files.keys());
+    says(&String::from_utf8_lossy(&files["alice.log"]), &["4 packets transmitted, 4 packets received"]);
+    let (two, same) = run("two", &["run.threads=2", "run.federates=2"]);
+    assert_eq!((&one["digest"], &one["results"]), (&two["digest"], &two["results"]));
+    for (name, bytes) in &files {
+        assert!(same.get(name) == Some(bytes), "{name} is the same");
+    }
+    let (slow, _) = run("slow", &["network.latency=50ms"]);
+    for round_trip in round_trips(&slow) {
+        assert!((0.100..0.100 + TOLERANCE_S).contains(&round_trip), "{round_trip} s");
+    }
+}
+
+#[test]
+fn a_guest_that_resets_is_named_and_one_that_switches_itself_off_is_not() {
+    if !has_emulator() {
+        return;
+    }
+    let text = "[network]\nlatency = \"5ms\"\n[[guest]]\nname = \"a\"\nscript = \"ping -c 1 b; ENDS\"\n[[guest]]\nname = \"b\"\n\
+                [run]\nuntil = \"4s\"\n";
+    let [off, reset] = ["poweroff -f", "reboot -f"].map(|end| text.replace("ENDS", end));
+    let folder = folder_of(&[("off.toml", &off), ("reset.toml", &reset)]);
+    let output = paceline(folder.path(), &["emulate", "off.toml", "--quiet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let message = error_text(folder.path(), &["emulate", "reset.toml", "--quiet", "--out", "out"], 1);
+    says(&message, &["guest a has reset itself after ", " s of virtual time"]);
+    // What was until then is there: a request and its reply.
+    let capture = fs::read(folder.path().join("out/a.pcap")).or_else(|_| {
+        let entries = fs::read_dir(folder.path().join("out")).unwrap().map(|entry| entry.unwrap().path());
+        let mut captures = entries.filter(|path| path.to_string_lossy().contains("pcap"));
+        fs::read(captures.find(|path| path.to_string_lossy().contains("a")).unwrap())
+    });
+    assert!(capture.unwrap().len() > 24 + 2 * 16);
+}
+
+#[test]
+fn mistakes_in_emulations() {
+    let whole = "[network]\nlatency = \"5ms\"\n[[guest]]\nname = \"a\"\n[[guest]]\nname = \"b\"\n[run]\nuntil = \"1s\"\n";
+    let folder = folder_of(&[]);
+    let refused = |was: &str, becomes: &str, words: &[&str]| {
+        assert!(whole.contains(was), "{was}");
+        fs::write(folder.path().join("bad.toml"), whole.replacen(was, becomes, 1)).unwrap();
+        says(&error_text(folder.path(), &["check", "bad.toml"], 2), words);
+    };
+    refused("\"5ms\"", "\"0ms\"", &["bad.toml:2:11:", "a latency of 0", "from \"2ns\""]);
+    refused("latency", "latnecy", &["bad.toml:1:2:", "without `latency` and `topology`", "\"10ms\""]);
+    refused("\"5ms\"\n", "\"5ms\"\nrate = 5\n", &["bad.toml:3:8:", "`rate`"]);
+    refused("\"b\"", "\"a\"", &["bad.toml:6:8:", "a second guest \"a\""]);
+    refused("\"b\"", "\"b\"\naddress = \"10.0.0.1\"", &["bad.toml:7:11:", "10.0.0.1", "each address once"]);
+    refused("\"b\"", "\"b\"\nhost = \"c\"", &["bad.toml:7:8:", "\"c\""]);
+    refused("\"b\"", "\"b\"\nhost = \"a\"", &["bad.toml:7:8:", "guest b: two machines", "allowed: one"]);
+    refused("\"b\"", "\"b\"\nhost = \"router\"", &["bad.toml:7:8:", "\"router\"", "router"]);
+    refused("until = \"1s\"", "", &["missing key `until`", "\"10s\""]);
+    refused("\"1s\"", "\"1s\"\nprotocol = \"optimistic\"", &["bad.toml:9:12:", "with guests", "\"window\""]);
+    let star = "topology = \"star\"\nhosts = 3\nlink = { rate = \"1Gbps\", latency = \"LAT\" }";
+    let hosts = |latency: &str| star.replace("LAT", latency);
+    refused("latency = \"5ms\"", &hosts("1ms"), &["guest a", "\"a\""]);
+    let text = whole.replace("latency = \"5ms\"", &hosts("0ns"));
+    let text = text.replace("\"a\"", "\"a\"\nhost = \"host-0\"").replace("\"b\"", "\"b\"\nhost = \"host-2\"");
+    fs::write(folder.path().join("bad.toml"), &text).unwrap();
+    let message = error_text(folder.path(), &["check", "bad.toml"], 2);
+    says(&message, &["bad.toml:7:8:", "guest a has no latency", "at least \"1ns\""]);
+    let flow = "[[network.flows]]\ntransport = \"udp\"\nrate = \"1Mbps\"\nwire_bytes = 100\nfrom = \"host-0\"\nto = \"host-1\"\n";
+    let text = text.replace("0ns", "1ms").replace("[run]", &format!("{flow}[run]"));
+    fs::write(folder.path().join("bad.toml"), &text).unwrap();
+    says(
+        &error_text(folder.path(), &["check", "bad.toml"], 2),
+        &["\"host-0\", which is a guest", "no guests"],
+    );
+    // Each scenario to its command.
+    fs::write(folder.path().join("good.toml"), whole).unwrap();
+    says(&error_text(folder.path(), &["run", "good.toml"], 2), &["`paceline emulate` runs"]);
+    let check = paceline(folder.path(), &["check", "good.toml"]);
+    assert!(check.status.success(), "{}", stderr(&check));
+}
