@@ -1,0 +1,107 @@
+//! `cargo bench -p paceline-emulate`: what guests cost. `-- TABLE` measures one of `grants`, `computing`,
+//! `idle`.
+//!
+//! In every round each row of a table is run once, so that whatever disturbs the machine disturbs all; what
+//! counts is the median. CPU times do not depend on what else runs here, real times do. Needs
+//! `scripts/emulator`.
+
+#[path = "guests/alone.rs"]
+mod alone;
+#[path = "guests/measure.rs"]
+mod measure;
+#[path = "../tests/guest/support.rs"]
+#[expect(dead_code, reason = "the tests of guests use all of it")]
+mod support;
+
+use alone::Alone;
+use measure::{Meter, interleave};
+use paceline_emulate::guest::{Emulator, Guest, GuestState};
+use std::env;
+use support::{MS, SECOND, folder, loaded};
+
+/// Grants of a guest that sleeps: each passes a millisecond of idle time.
+fn grants(emulator: &Emulator) {
+    const GRANTS: u64 = 5000;
+    let mut guest = Guest::start(&loaded(emulator, &folder("grants"), "sleep 100000"), emulator).unwrap();
+    let mut now = guest.wait().unwrap().time_ns + SECOND;
+    let mut pass = |grants: u64, window: u64| {
+        let meter = Meter::start(guest.process_id());
+        for _ in 0..grants {
+            now += window;
+            guest.grant(now, &[]).unwrap();
+            guest.wait().unwrap();
+        }
+        meter.stop().map(|ns| ns as f64 / 1e3 / GRANTS as f64)
+    };
+    pass(1, SECOND);
+    let columns = ["real time, us", "CPU of the guest, us", "CPU of the coordinator, us"];
+    let rows = [("windows of 1 ms", (GRANTS, MS)), ("the same time in one", (1, GRANTS * MS))];
+    interleave("A grant and its answer, an idle guest", columns, rows, |(grants, window)| {
+        pass(grants, window)
+    });
+}
+
+/// A guest that computes to its end: in grants, and QEMU with the same arguments but without the plugin.
+fn computing(emulator: &Emulator) {
+    let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; poweroff -f";
+    let settings = loaded(emulator, &folder("computing"), script);
+    let granted = |window: u64| {
+        let mut guest = Guest::start(&settings, emulator).unwrap();
+        let mut stopped = guest.wait().unwrap();
+        let meter = Meter::start(guest.process_id());
+        while stopped.state == GuestState::Standing {
+            guest.grant(stopped.time_ns + window, &[]).unwrap();
+            stopped = guest.wait().unwrap();
+        }
+        meter.stop_at_end().map(|ns| ns as f64 / 1e9)
+    };
+    let alone = || {
+        let alone = Alone::load(&settings, emulator);
+        let meter = Meter::start(alone.process_id());
+        alone.go_on();
+        meter.stop_at_end().map(|ns| ns as f64 / 1e9)
+    };
+    let columns = ["real time, s", "CPU of the guest, s", "CPU of the coordinator, s"];
+    let rows = [("QEMU alone", None), ("windows of 1 s", Some(SECOND)), ("windows of 1 ms", Some(MS))];
+    interleave("A guest that computes", columns, rows, |window| window.map_or_else(alone, granted));
+}
+
+/// A guest that sleeps for a virtual minute.
+fn idle(emulator: &Emulator) {
+    let mut guest = Guest::start(&loaded(emulator, &folder("idle"), "sleep 100000"), emulator).unwrap();
+    let mut now = guest.wait().unwrap().time_ns + SECOND;
+    let pass = |window: u64| {
+        let meter = Meter::start(guest.process_id());
+        let until = now + 60 * SECOND;
+        while now < until {
+            now += window;
+            guest.grant(now, &[]).unwrap();
+            guest.wait().unwrap();
+        }
+        meter.stop().map(|ns| ns as f64 / 1e6)
+    };
+    let columns = ["real time, ms", "CPU of the guest, ms", "CPU of the coordinator, ms"];
+    let rows = [("windows of 1 s", SECOND), ("windows of 10 ms", 10 * MS)];
+    interleave("60 idle virtual seconds", columns, rows, pass);
+}
+
+struct Table {
+    name: &'static str,
+    measure: fn(&Emulator),
+}
+
+fn main() {
+    let Some(emulator) = support::emulator() else { return };
+    let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let table = |name, measure: fn(&Emulator)| Table { name, measure };
+    let tables = [table("grants", grants), table("computing", computing), table("idle", idle)];
+    if let Some(word) = words.iter().find(|word| tables.iter().all(|table| table.name != *word)) {
+        let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
+        panic!("there is no table {word:?}: {}", names.join(", "));
+    }
+    for table in tables {
+        if words.is_empty() || words.iter().any(|word| word == table.name) {
+            (table.measure)(&emulator);
+        }
+    }
+}
