@@ -6,11 +6,11 @@
  * One timer on QEMU's virtual clock ends each grant and delivers each frame. With -icount, timers of that clock run in the thread
  * of the VCPUs alone, between two instructions, with QEMU's big lock (BQL) held; while the callback waits for the coordinator,
  * nothing in this machine can move. With sleep=off the clock of an idle machine leaps to its next timer, so that idling takes no
- * real time.
+ * real time; the leap is made here, in the thread of the VCPUs, once all instructions are counted.
  *
  * The main loop and the VCPUs are threads. Left alone they race, and the race decides whether the clock leaps before the
  * instructions of a VCPU that has just fallen asleep are counted. Hence the gate: the main thread gets the BQL only while the
- * VCPUs' thread sleeps.
+ * VCPUs' thread sleeps, which is while the machine is paused.
  *
  * Beyond the plugin interface this uses functions that a QEMU built with modules exports (qemu.h). They are looked up by name at
  * start, so that another QEMU is refused with a sentence and not with a crash.
@@ -179,6 +179,14 @@ static void lock_bql(void *mutex, const char *file, int line) {
 
 static void wait_cond(void *cond, void *mutex, const char *file, int line) {
     bool is_vcpu = vcpu_known && pthread_equal(pthread_self(), vcpu_thread);
+    if (is_vcpu && !saving && qemu.runstate_is_running() && qemu.all_cpu_threads_idle()) {
+        /* An idle machine. QEMU has its main loop advance the clock, and that wake the thread of the VCPUs again: three switches
+         * between threads for each leap, which are most of what a grant costs. Here the leap is one call, and the timers that it
+         * makes due run as they do when that thread wakes up. Its caller looks again whether the VCPUs are idle. */
+        qemu.icount_start_warp_timer();
+        qemu.qemu_clock_run_timers(VIRTUAL_CLOCK);
+        return;
+    }
     if (is_vcpu) {
         /* The main loop lets the clock of a machine leap whose VCPUs sleep, and only then sees that it is to pause. A timer that
          * is due keeps the clock where it is, and calls `turn` when the machine goes on. Armed in `turn`, it would run at once. */

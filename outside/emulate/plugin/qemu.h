@@ -63,6 +63,8 @@ typedef void WaitFunction(void *condition, void *mutex, const char *file, int li
     SYMBOL(int (*)(int state), vm_stop) \
     SYMBOL(void (*)(void), vm_start) \
     SYMBOL(bool (*)(int state), runstate_check) \
+    SYMBOL(bool (*)(void), runstate_is_running) \
+    SYMBOL(void (*)(void), icount_start_warp_timer) \
     SYMBOL(LockFunction **, bql_mutex_lock_func) \
     SYMBOL(WaitFunction **, qemu_cond_wait_func) \
     SYMBOL(LockFunction *, qemu_mutex_lock_impl) \
