@@ -3,6 +3,7 @@
 //! Every mistake is refused at its place in the file: those that the tables show in [`Guests::read`], those
 //! of programs and files in [`Guests::pack`].
 
+mod date;
 mod table;
 mod values;
 
@@ -13,6 +14,7 @@ use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError, Section};
 
 use super::{Archive, Contents, ImageError, Setup, SetupCard, SetupScript, Sources, pack, quoted};
+pub use date::Date;
 pub use values::{Address, Mac, Ratio};
 
 /// The most guests of a scenario.
@@ -69,6 +71,8 @@ pub struct GuestSpec {
     pub icount_shift: u32,
     /// How many seconds of its clock pass in a simulated second.
     pub time_scale: Ratio,
+    /// What its calendar clocks show at the simulated time zero.
+    pub date: Date,
     /// Its cards, at least one.
     pub cards: Vec<GuestCard>,
     /// Its own image; without it, the packed one.
@@ -242,6 +246,7 @@ impl GuestSpec {
         Setup {
             name: self.name.clone(),
             seed: seed_bytes(seed, &self.name),
+            epoch_ns: Some(self.date.ns.saturating_sub_unsigned(clock_ns(Time::ZERO))),
             cards,
             hosts,
             congestion_control: self.congestion_control.clone(),

@@ -47,6 +47,9 @@ pub struct Setup {
     pub name: String,
     /// What its kernel's random numbers are drawn from.
     pub seed: [u8; 32],
+    /// What its calendar clocks showed when the machine's clock was 0, in nanoseconds since 1970; without it
+    /// they keep what they have.
+    pub epoch_ns: Option<i64>,
     /// Its cards, in the order of the machine's.
     pub cards: Vec<SetupCard>,
     /// Names that it knows, with their addresses.
@@ -75,6 +78,9 @@ impl Setup {
         text += &write("/etc/hosts", &hosts);
         text += &write("/etc/hostname", &format!("{}\n", self.name));
         text += &format!("probe seed {}\n", self.seed.map(|byte| format!("{byte:02x}")).join(""));
+        if let Some(epoch_ns) = self.epoch_ns {
+            text += &format!("probe date {epoch_ns}\n");
+        }
         if !self.has_ipv6 {
             text += "for i in all default; do echo 1 >/proc/sys/net/ipv6/conf/$i/disable_ipv6; done\n";
         }

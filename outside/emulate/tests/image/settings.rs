@@ -122,6 +122,7 @@ fn mistakes_are_refused_at_their_places() {
             "Linux has no congestion control",
             "\"cubic\"",
         ),
+        ("name = \"a\"\ndate = \"2026-02-29\"", "3:8", "there is no such day", "such as \"2026-01-31\""),
         ("name = \"a\"\nmtu = 40", "3:7", "`mtu` is 40", "from 68 to 65535"),
         (
             "name = \"a\"\nscripts = \"true\"",

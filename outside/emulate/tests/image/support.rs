@@ -35,6 +35,8 @@ pub struct Booted {
 pub struct Ended {
     pub console: String,
     pub sent: Vec<u8>,
+    /// The lines of the console, each with the end of the grant in which it came, in nanoseconds.
+    pub lines: Vec<(u64, String)>,
 }
 
 impl Ended {
@@ -97,6 +99,12 @@ impl Booted {
 
     /// Runs a guest until it says that it is done, at most for 60 seconds of its time.
     pub fn run(&self, setup: &Setup) -> Ended {
+        self.run_for(setup, 60 * SECOND)
+    }
+
+    /// The same, at most for this much of its time.
+    pub fn run_for(&self, setup: &Setup, limit_ns: u64) -> Ended {
+        let mut lines = Vec::new();
         let mut settings = self.settings(&setup.name, &setup.text());
         let sent = self.folder.join(format!("{}.sent", setup.name));
         settings.load = Some(self.snapshot.clone());
@@ -106,12 +114,16 @@ impl Booted {
         while !console(&settings).contains(DONE) {
             assert_eq!(stopped.state, GuestState::Standing, "{}", console(&settings));
             let next = stopped.next_ns.unwrap_or(u64::MAX);
-            assert!(next < self.at_ns + 60 * SECOND, "not done; console:\n{}", console(&settings));
+            assert!(next < self.at_ns + limit_ns, "not done; console:\n{}", console(&settings));
             guest.grant(next.max(stopped.time_ns) + 20 * MS, &[]).unwrap();
             stopped = guest.wait().unwrap();
+            let console = console(&settings);
+            let whole = console.rfind('\n').map_or("", |end| &console[..end]);
+            let new = whole.lines().skip(lines.len()).map(|line| line.trim_end().to_owned());
+            lines.extend(new.map(|line| (stopped.time_ns, line)));
         }
         guest.end();
-        Ended { console: console(&settings), sent: fs::read(sent).unwrap_or_default() }
+        Ended { console: console(&settings), sent: fs::read(sent).unwrap_or_default(), lines }
     }
 }
 

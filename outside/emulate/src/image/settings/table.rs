@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section, Size};
 
+use super::date::Date;
 use super::values::{Address, Mac, Ratio};
 use super::{GuestCard, GuestSpec, OwnImage, Script};
 
@@ -21,7 +22,7 @@ const CARDS_MAX: usize = 8;
 const TEXT_MAX: usize = 64 << 10;
 
 /// Keys that only the packed image can serve.
-const PACKED: [&str; 10] = [
+const PACKED: [&str; 11] = [
     "run",
     "script",
     "programs",
@@ -30,6 +31,7 @@ const PACKED: [&str; 10] = [
     "out",
     "stop",
     "congestion_control",
+    "date",
     "ipv6",
     "gateway",
 ];
@@ -45,6 +47,7 @@ pub(super) fn read(mut section: Section) -> Result<Vec<GuestSpec>, ScenarioError
         vcpus: number(&mut section, "vcpus", 1, VCPUS_MAX)?,
         icount_shift: shift(&mut section)?,
         time_scale: section.or("time_scale", Ratio::ONE)?,
+        date: section.or("date", Date::DEFAULT)?,
         cards: cards(&mut section, count)?,
         own,
         run: section.optional("run")?.unwrap_or_default(),
