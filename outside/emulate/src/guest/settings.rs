@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The kernel's command line unless a guest has another.
 ///
 /// `panic=-1` ends a guest whose kernel panics at once. The time stamp counter is the virtual clock, so the
-/// kernel may rely on it; and it has 1 GHz, where the kernel would measure 999.999 MHz and lose 1 us a
-/// second. Addresses and first random numbers do not differ from boot to boot, and nothing is done against
-/// processor flaws that an emulator does not have.
+/// kernel may rely on it; and it has 1 GHz, where what the kernel measures at boot is some millionths off: a
+/// guest lost 3 us a second. Addresses and first random numbers do not differ from boot to boot, and nothing
+/// is done against processor flaws that an emulator does not have.
 pub const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 rdinit=/init tsc=reliable tsc_early_khz=1000000 pmtmr=0 \
      nokaslr mitigations=off random.trust_cpu=off";
 
