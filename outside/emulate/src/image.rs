@@ -16,6 +16,7 @@ mod installed;
 mod modules;
 mod packages;
 mod programs;
+mod services;
 pub mod settings;
 mod setup;
 
@@ -95,6 +96,7 @@ pub fn pack(sources: &Sources, contents: &Contents) -> Result<Archive, ImageErro
     for package in &contents.packages {
         programs.package(package)?;
     }
+    let services = programs.services();
     let mut archive = programs.archive;
     for folder in ["dev", "proc", "sys", "run", "tmp", "root", "out", "var/log", "var/tmp", "paceline/bin"] {
         if archive.get(folder).is_none() {
@@ -112,12 +114,16 @@ pub fn pack(sources: &Sources, contents: &Contents) -> Result<Archive, ImageErro
             archive.add(shell, Entry::link("/paceline/busybox"));
         }
     }
+    archive.merge_usr();
     add_modules(&mut archive, &Modules::find(&sources.modules)?, contents)?;
     for (guest, path, file) in &contents.files {
-        let place = format!("paceline/guests/{guest}/{}", path.trim_start_matches('/'));
+        let path = path.trim_start_matches('/');
+        // It is copied over a root folder in which these are links.
+        let usr = if archive::is_merged(path) { "usr/" } else { "" };
+        let place = format!("paceline/guests/{guest}/{usr}{path}");
         archive.add(&place, Entry::file(read(file)?, is_executable(file)));
     }
-    installed::add(&mut archive);
+    installed::add(&mut archive, &services);
     Ok(archive)
 }
 

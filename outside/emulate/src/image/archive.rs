@@ -77,6 +77,14 @@ const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const KINDS: u32 = 0o170_000;
 
+/// The folders that Debian has in /usr, with links to them.
+const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+
+/// Whether a path is one of these folders or in it.
+pub(super) fn is_merged(path: &str) -> bool {
+    MERGED.contains(&path.split('/').next().unwrap_or_default())
+}
+
 /// The entries of an archive by their paths, which have no slash at either end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
@@ -92,6 +100,24 @@ impl Archive {
         }
         if !path.is_empty() {
             self.entries.insert(path.to_owned(), entry);
+        }
+    }
+
+    /// Moves what is in /bin, /sbin and /lib to /usr and makes links of these, as Debian has them. What is in
+    /// both stays as it is in /usr.
+    pub(super) fn merge_usr(&mut self) {
+        let paths: Vec<String> = self.entries.keys().filter(|path| is_merged(path)).cloned().collect();
+        for path in paths {
+            let entry = self.entries.remove(&path).expect("the path is one of the archive's");
+            let merged = format!("usr/{path}");
+            if self.get(&merged).is_none() {
+                self.add(&merged, entry);
+            }
+        }
+        for folder in MERGED {
+            if self.get(&format!("usr/{folder}")).is_some() {
+                self.add(folder, Entry::link(format!("usr/{folder}")));
+            }
         }
     }
 
@@ -214,6 +240,18 @@ mod tests {
             other.add(path, entry.clone());
         }
         assert_eq!(other.to_bytes(), all.to_bytes());
+    }
+
+    #[test]
+    fn what_packages_have_beside_usr_is_moved_there() {
+        let mut archive = sample();
+        archive.add("usr/bin/sh", Entry::link("dash"));
+        archive.merge_usr();
+        let link = |path: &str| archive.get(path).unwrap().content.clone();
+        assert_eq!(link("bin"), Content::Link("usr/bin".into()));
+        assert_eq!(link("usr/bin/sh"), Content::Link("dash".into()));
+        assert_eq!(link("usr/bin/busybox"), Content::File(vec![1, 2, 3]));
+        assert!(archive.get("bin/busybox").is_none() && archive.get("lib").is_none());
     }
 
     #[test]

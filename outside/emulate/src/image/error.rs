@@ -20,6 +20,14 @@ pub enum ImageError {
         /// Why.
         why: &'static str,
     },
+    /// What a script of Debian's is for is missing.
+    #[error("{path} is a script for {interpreter}, which is not in Debian's packages for guests")]
+    NoInterpreter {
+        /// The script.
+        path: PathBuf,
+        /// What runs it.
+        interpreter: String,
+    },
     /// A library is missing.
     #[error("{path} needs the library {library}, which is missing")]
     NoLibrary {
@@ -65,6 +73,9 @@ impl ImageError {
         match self {
             Self::NoProgram { .. } => "a program of Debian 12 whose package was added with `scripts/emulator add PACKAGE`, \
                  one of busybox, or an absolute path of this machine"
+                .into(),
+            Self::NoInterpreter { .. } => "a script whose interpreter was added too: `scripts/emulator add bash` (or perl, \
+                 python3, ...)"
                 .into(),
             Self::NotProgram { .. } => "a program for Linux on x86-64 (ELF), or a script for one".into(),
             Self::NoLibrary { .. } => {

@@ -1,7 +1,11 @@
 //! What packages do when they are installed, which guests' packages never are: users that Debian's servers
-//! run as, the folders of those users, and links to settings.
+//! run as, the folders of those users, and links to settings. What services say of that themselves is in
+//! `services`; here is what only their packages' scripts know.
+
+use std::collections::BTreeMap;
 
 use super::archive::{Archive, Content, Entry};
+use super::services::Services;
 
 /// A user with a group of the same name and number.
 struct Account {
@@ -13,7 +17,7 @@ struct Account {
 }
 
 /// Numbers below 100 are Debian's own (base-passwd); the others are free.
-const ACCOUNTS: [Account; 8] = [
+const ACCOUNTS: [Account; 10] = [
     Account { name: "root", number: 0, home: "/root", folders: &["root"] },
     Account { name: "www-data", number: 33, home: "/var/www", folders: &[] },
     Account {
@@ -35,9 +39,19 @@ const ACCOUNTS: [Account; 8] = [
         folders: &["var/lib/chrony", "var/log/chrony", "run/chrony"],
     },
     Account { name: "sshd", number: 104, home: "/run/sshd", folders: &[] },
+    Account {
+        name: "mosquitto",
+        number: 105,
+        home: "/var/lib/mosquitto",
+        folders: &["var/lib/mosquitto", "var/log/mosquitto", "run/mosquitto"],
+    },
+    Account { name: "dnsmasq", number: 106, home: "/var/lib/misc", folders: &[] },
     Account { name: "adm", number: 4, home: "/", folders: &[] },
     Account { name: "nobody", number: 65534, home: "/", folders: &[] },
 ];
+
+/// The number of the first user that only services name.
+const FIRST_NUMBER: u32 = 110;
 
 /// A link, with what it leads to. It is made where that is there and nothing else has its path.
 const LINKS: [(&str, &str); 3] = [
@@ -46,38 +60,76 @@ const LINKS: [(&str, &str); 3] = [
     ("etc/chrony/chrony.conf", "/usr/share/chrony/chrony.conf"),
 ];
 
+/// Short lists of names and numbers, where no package brings long ones.
+const FILES: [(&str, &str); 5] = [
+    (
+        "etc/nsswitch.conf",
+        "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+    ),
+    ("etc/shells", "/bin/sh\n"),
+    ("etc/host.conf", "multi on\n"),
+    ("etc/protocols", "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\nipv6-icmp 58 IPv6-ICMP\n"),
+    (
+        "etc/services",
+        "ftp 21/tcp\nssh 22/tcp\nsmtp 25/tcp\ndomain 53/tcp\ndomain 53/udp\nhttp 80/tcp\nntp 123/udp\nhttps 443/tcp\n",
+    ),
+];
+
 /// Adds `/etc/passwd` and `/etc/group`, gives the users what is theirs, and makes links.
-pub(super) fn add(archive: &mut Archive) {
+pub(super) fn add(archive: &mut Archive, services: &Services) {
     for (link, to) in LINKS {
         if archive.get(to).is_some() && archive.get(link).is_none() {
             archive.add(link, Entry::link(to));
         }
     }
-    let (mut passwd, mut group) = (String::new(), String::new());
-    for Account { name, number, home, folders } in ACCOUNTS {
-        passwd += &format!("{name}:x:{number}:{number}:{name}:{home}:/bin/sh\n");
-        group += &format!("{name}:x:{number}:\n");
-        for folder in folders {
-            if archive.get(folder).is_none() {
-                archive.add(folder, Entry { permissions: 0o750, ..Entry::folder() });
-            }
-            let inside = |path: &str| {
-                path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            let paths: Vec<String> =
-                archive.iter().map(|(path, _)| path.to_owned()).filter(|p| inside(p)).collect();
-            for path in paths {
-                archive.get_mut(&path).expect("the path is one of the archive's").owner = (number, number);
-            }
+    archive.add("run/lock", Entry { permissions: 0o1777, ..Entry::folder() });
+    for (link, to) in [("var/run", "/run"), ("var/lock", "/run/lock")] {
+        if archive.get(link).is_none() {
+            archive.add(link, Entry::link(to));
         }
     }
+    let mut numbers = BTreeMap::new();
+    let (mut passwd, mut group) = (String::new(), String::new());
+    let mut account = |name: &str, number: u32, home: &str| {
+        passwd += &format!("{name}:x:{number}:{number}:{name}:{home}:/bin/sh\n");
+        group += &format!("{name}:x:{number}:\n");
+        numbers.insert(name.to_owned(), number);
+    };
+    for Account { name, number, home, folders } in ACCOUNTS {
+        account(name, number, home);
+        for folder in folders {
+            give(archive, folder, 0o750, (number, number));
+        }
+    }
+    let known = |name: &str| ACCOUNTS.iter().any(|account| account.name == name);
+    for (number, name) in (FIRST_NUMBER..).zip(services.users.iter().filter(|name| !known(name))) {
+        account(name, number, "/");
+    }
     group += "nogroup:x:65533:\n";
+    for folder in &services.folders {
+        let owner = (numbers[&folder.owner.0], numbers[&folder.owner.1]);
+        if !ACCOUNTS.iter().any(|account| account.folders.contains(&folder.path.as_str())) {
+            give(archive, &folder.path, folder.permissions, owner);
+        }
+    }
     archive.add("etc/passwd", Entry::file(passwd, false));
     archive.add("etc/group", Entry::file(group, false));
-    let name_service = "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
-    for (path, text) in [("etc/nsswitch.conf", name_service), ("etc/shells", "/bin/sh\n")] {
+    for (path, text) in FILES {
         if archive.get(path).is_none_or(|entry| entry.content == Content::Folder) {
             archive.add(path, Entry::file(text, false));
         }
+    }
+}
+
+/// Makes a folder unless it is there, and gives it to a user with all that is in it.
+fn give(archive: &mut Archive, folder: &str, permissions: u32, owner: (u32, u32)) {
+    if archive.get(folder).is_none() {
+        archive.add(folder, Entry { permissions, ..Entry::folder() });
+    }
+    let inside =
+        |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let paths: Vec<String> = archive.iter().map(|(path, _)| path.to_owned()).filter(|p| inside(p)).collect();
+    for path in paths {
+        archive.get_mut(&path).expect("the path is one of the archive's").owner = owner;
     }
 }

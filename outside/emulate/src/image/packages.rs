@@ -9,8 +9,12 @@ use std::path::Path;
 /// Where the lists are, below the root folder of the packages.
 const LISTS: &str = "var/lib/paceline/packages";
 
+/// Where Debian's loader searches by itself.
+pub(super) const LIBRARIES: [&str; 6] =
+    ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib", "usr/lib", "lib64", "usr/lib64"];
+
 /// What a guest has no use for: documentation, translations, and what starts services.
-const LEFT_OUT: [&str; 14] = [
+const LEFT_OUT: [&str; 16] = [
     "usr/share/doc",
     "usr/share/man",
     "usr/share/locale",
@@ -25,12 +29,40 @@ const LEFT_OUT: [&str; 14] = [
     "lib/systemd",
     "usr/lib/systemd",
     "etc/ufw",
+    // PostgreSQL's compiler of queries, which runs only for dear ones: it needs 130 MB of LLVM.
+    "usr/lib/postgresql/15/lib/bitcode",
+    "usr/lib/postgresql/15/lib/llvmjit.so",
 ];
+
+/// What others depend on for the sake of their installation, or what any guest has anyway: it comes only for
+/// who names it.
+const NOT_FOLLOWED: [&str; 18] = [
+    "adduser",
+    "debconf",
+    "dpkg",
+    "init-system-helpers",
+    "iproute2",
+    "libc-bin",
+    "libc6",
+    "locales",
+    "lsb-base",
+    "passwd",
+    "perl",
+    "perl-base",
+    "procps",
+    "sensible-utils",
+    "sysvinit-utils",
+    "tar",
+    "ucf",
+    "usrmerge",
+];
+
+/// Programs that Debian splits so that installers can be small, with the package that makes them whole.
+const WHOLE: [(&str, &str); 2] = [("perl-base", "perl"), ("python3-minimal", "python3")];
 
 #[derive(Debug, Default)]
 struct Package {
     files: Vec<String>,
-    source: String,
     depends: Vec<String>,
 }
 
@@ -52,11 +84,9 @@ impl Packages {
                 line.unwrap_or_default().trim().to_owned()
             };
             let name = field("Package");
-            let source = field("Source").split(' ').next().unwrap_or_default().to_owned();
-            let source = if source.is_empty() { name.clone() } else { source };
             let path = |line: &str| line.trim_start_matches("./").trim_matches('/').to_owned();
             let files = files.lines().map(path).filter(|path| !path.is_empty()).collect();
-            packages.insert(name, Package { files, source, depends: depends(&field("Depends")) });
+            packages.insert(name, Package { files, depends: depends(&field("Depends")) });
         }
         Self { packages }
     }
@@ -72,20 +102,39 @@ impl Packages {
         self.packages.contains_key(package)
     }
 
-    /// The files of a package and of those that it depends on and that were made from the same source, such
-    /// as nginx and nginx-common. Libraries are found by who needs them.
-    pub fn files(&self, package: &str) -> BTreeSet<&str> {
+    /// A package and all that it depends on, with what makes a split one whole.
+    pub fn closure(&self, package: &str) -> BTreeSet<&str> {
         let mut seen = BTreeSet::new();
         let mut left = vec![package];
+        left.extend(WHOLE.iter().filter(|(part, _)| *part == package).map(|(_, whole)| *whole));
+        let named = left.clone();
         while let Some(name) = left.pop() {
-            let Some(found) = self.packages.get(name).filter(|_| seen.insert(name)) else { continue };
-            let same_source =
-                |other: &&String| self.packages.get(*other).is_some_and(|other| other.source == found.source);
-            left.extend(found.depends.iter().filter(same_source).map(String::as_str));
+            let Some((name, found)) = self.packages.get_key_value(name) else { continue };
+            let is_followed = named.contains(&name.as_str()) || !NOT_FOLLOWED.contains(&name.as_str());
+            if is_followed && seen.insert(name.as_str()) {
+                left.extend(found.depends.iter().map(String::as_str));
+            }
         }
-        let files = seen.iter().flat_map(|name| &self.packages[*name].files).map(String::as_str);
-        files.filter(|path| !is_left_out(path)).collect()
+        seen
     }
+
+    /// The files of a package. Where it is only depended on, its libraries are left to those who need them.
+    pub fn files(&self, package: &str, is_depended_on: bool) -> impl Iterator<Item = &str> {
+        let files = self.all_files(package);
+        files.filter(move |path| !is_left_out(path) && (!is_depended_on || !is_library(path)))
+    }
+
+    /// The files of a package with those that guests do not have.
+    pub fn all_files(&self, package: &str) -> impl Iterator<Item = &str> {
+        self.packages.get(package).into_iter().flat_map(|package| &package.files).map(String::as_str)
+    }
+}
+
+/// Whether a path is that of a library where the loader searches by itself; plugins have folders of their
+/// own.
+fn is_library(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    LIBRARIES.contains(&folder) && name.contains(".so")
 }
 
 fn is_left_out(path: &str) -> bool {
@@ -112,25 +161,30 @@ mod tests {
     }
 
     #[test]
-    fn a_program_brings_the_packages_of_its_source() {
+    fn a_package_brings_what_it_depends_on_without_libraries() {
         let root = tempfile::tempdir().unwrap();
-        let (root, folder) = (root.path(), "./\n./usr/\n");
-        let depends = "Depends: nginx-common (= 1.22), libc6 (>= 2.36), perl:any | other\n";
-        let control = format!("Package: nginx\n{depends}");
-        put(root, "nginx", &control, &format!("{folder}./usr/sbin/nginx\n./usr/share/doc/nginx/copyright\n"));
-        let common = "Package: nginx-common\nSource: nginx (1.22)\n";
-        put(
-            root,
-            "nginx-common",
-            common,
-            "./etc/\n./etc/nginx/\n./etc/nginx/nginx.conf\n./etc/init.d/nginx\n",
-        );
+        let root = root.path();
+        let folder = "./\n./usr/\n";
+        let control =
+            "Package: nginx\nDepends: nginx-common (= 1.22), libc6 (>= 2.36), magic, perl:any | other\n";
+        put(root, "nginx", control, &format!("{folder}./usr/sbin/nginx\n./usr/share/doc/nginx/copyright\n"));
+        let common = "Package: nginx-common\nSource: nginx (1.22)\nDepends: nginx\n";
+        put(root, "nginx-common", common, "./etc/nginx/nginx.conf\n./etc/init.d/nginx\n");
+        put(root, "magic", "Package: magic\n", "./usr/lib/libmagic.so.1\n./usr/lib/magic/magic.so\n");
         put(root, "libc6", "Package: libc6\nSource: glibc\n", "./lib/libc.so.6\n");
+        put(root, "perl-base", "Package: perl-base\n", "./usr/bin/perl\n");
+        put(root, "perl", "Package: perl\nDepends: perl-base\n", "./usr/share/perl/strict.pm\n");
         let packages = Packages::read(root);
         assert_eq!(packages.owner("usr/sbin/nginx"), Some("nginx"));
         assert_eq!(packages.owner("usr/sbin/other"), None);
-        let files: Vec<_> = packages.files("nginx").into_iter().collect();
-        assert_eq!(files, ["etc", "etc/nginx", "etc/nginx/nginx.conf", "usr", "usr/sbin/nginx"]);
-        assert!(packages.has("libc6") && !packages.has("perl") && packages.files("perl").is_empty());
+        let closure = |name| packages.closure(name).into_iter().collect::<Vec<_>>();
+        assert_eq!(closure("nginx"), ["magic", "nginx", "nginx-common"]);
+        assert_eq!(closure("perl-base"), ["perl", "perl-base"]);
+        let files = |name, depended_on| packages.files(name, depended_on).collect::<Vec<_>>();
+        assert_eq!(files("nginx", true), ["usr", "usr/sbin/nginx"]);
+        assert_eq!(files("nginx-common", true), ["etc/nginx/nginx.conf"]);
+        assert_eq!(files("magic", true), ["usr/lib/magic/magic.so"]);
+        assert_eq!(files("magic", false), ["usr/lib/libmagic.so.1", "usr/lib/magic/magic.so"]);
+        assert!(packages.has("libc6") && !packages.has("none") && closure("none").is_empty());
     }
 }

@@ -1,9 +1,9 @@
 //! Programs with all that they need, for an archive.
 //!
 //! Debian's programs stand in the archive where their packages have them, with their libraries and with the
-//! other files of the packages. A program of this machine stands below `/machine` with this machine's
-//! libraries, and a script in its place starts it with this machine's loader: its libraries and those of
-//! Debian's programs may be of different versions.
+//! other files of their packages and of those that these depend on. A program of this machine stands below
+//! `/machine` with this machine's libraries, and a script in its place starts it with this machine's loader:
+//! its libraries and those of Debian's programs may be of different versions.
 //!
 //! No program is run to learn what it needs.
 
@@ -13,16 +13,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::ImageError;
-use super::archive::{Archive, Entry};
+use super::archive::{self, Archive, Entry};
 use super::elf::{self, Binary, Kind};
-use super::packages::Packages;
-
-/// Where Debian's loader searches by itself.
-const LIBRARIES: [&str; 6] =
-    ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib", "usr/lib", "lib64", "usr/lib64"];
+use super::packages::{LIBRARIES, Packages};
+use super::services::Services;
 
 /// Where programs are searched for, in this order.
 const PROGRAMS: [&str; 6] = ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin"];
+
+/// A library, and one that it loads while it runs, which no file names: without it a thread that ends itself
+/// ends its program.
+const LOADED_LATER: [(&str, &str); 1] = [("libc.so.6", "libgcc_s.so.1")];
 
 /// More links than this are a circle.
 const LINKS_MAX: usize = 16;
@@ -35,6 +36,8 @@ pub(super) struct Programs<'a> {
     /// The names of the programs in busybox.
     applets: BTreeSet<String>,
     packed: BTreeSet<String>,
+    /// Packages of which all is packed.
+    whole: BTreeSet<String>,
     pub archive: Archive,
 }
 
@@ -46,6 +49,7 @@ impl<'a> Programs<'a> {
             packages: Packages::read(root),
             applets: applets(busybox),
             packed: BTreeSet::new(),
+            whole: BTreeSet::new(),
             archive: Archive::default(),
         }
     }
@@ -58,42 +62,62 @@ impl<'a> Programs<'a> {
         let path = name.strip_prefix('/');
         let places = PROGRAMS.iter().map(|folder| format!("{folder}/{name}"));
         let candidates: Vec<String> = path.map_or_else(|| places.collect(), |path| vec![path.to_owned()]);
-        let found = candidates.into_iter().find(|path| self.root.join(path).symlink_metadata().is_ok());
+        let found = candidates.iter().find_map(|path| self.locate(path));
         match (found, path) {
             (Some(found), _) => self.debian(&found),
-            (None, Some("bin/sh")) => Ok(()),
+            (None, Some("bin/sh" | "usr/bin/sh")) => Ok(()),
             (None, Some(_)) => self.machine(Path::new(name)),
             (None, None) if self.applets.contains(name) || name == "probe" => Ok(()),
             (None, None) => Err(ImageError::NoProgram { program: name.to_owned() }),
         }
     }
 
-    /// Adds all files of a package and of those of the same source that it depends on, with the libraries
-    /// that they need.
+    /// Adds all files of a package and of those that it depends on, with the libraries that they need.
     pub fn package(&mut self, package: &str) -> Result<(), ImageError> {
         if !self.packages.has(package) {
             return Err(ImageError::NoPackage { package: package.to_owned() });
         }
-        let files: Vec<String> = self.packages.files(package).into_iter().map(str::to_owned).collect();
-        for path in files {
-            match self.file(&path, 0) {
-                // What a package can do without, such as a module of a server, may lack a library.
-                Err(ImageError::NoLibrary { .. }) => {}
-                other => other?,
+        let closure: Vec<String> = self.packages.closure(package).into_iter().map(str::to_owned).collect();
+        for member in closure {
+            let is_new = self.whole.insert(member.clone());
+            if !is_new && member != package {
+                continue;
+            }
+            let files = self.packages.files(&member, member != package);
+            for path in files.map(str::to_owned).collect::<Vec<_>>() {
+                match self.file(&path, 0) {
+                    // What a package can do without, such as a module of a server, may lack a library.
+                    Err(ImageError::NoLibrary { .. }) => {}
+                    other => other?,
+                }
             }
         }
         Ok(())
     }
 
+    /// What the services of the packages expect of the system that starts them.
+    pub fn services(&self) -> Services {
+        let files = self.whole.iter().flat_map(|package| self.packages.all_files(package));
+        Services::read(self.root, files)
+    }
+
     fn debian(&mut self, path: &str) -> Result<(), ImageError> {
         self.file(path, 0)?;
-        if let Some(package) = self.packages.owner(path).map(str::to_owned) {
-            self.package(&package)?;
+        // `python3` is a link of one package to a program of another.
+        let target = self.resolve(path).unwrap_or_else(|| path.to_owned());
+        for path in [path, &target] {
+            let owner = spellings(path).iter().find_map(|path| self.packages.owner(path)).map(str::to_owned);
+            owner.map_or(Ok(()), |owner| self.package(&owner))?;
         }
         let whole = self.root.join(path);
-        match elf::kind(&read(&self.resolve(path).unwrap_or(whole.clone()))?) {
+        match elf::kind(&read(&self.root.join(target))?) {
             Kind::Binary(_) => Ok(()),
-            Kind::Script { interpreter } => self.interpreter(&interpreter),
+            Kind::Script { interpreter } => match self.interpreter(&interpreter, false) {
+                Err(ImageError::NoProgram { .. }) => {
+                    Err(ImageError::NoInterpreter { path: Path::new("/").join(path), interpreter })
+                }
+                other => other,
+            },
             Kind::Foreign => Err(ImageError::NotProgram { path: whole, why: "it is for another processor" }),
             Kind::Other => {
                 Err(ImageError::NotProgram { path: whole, why: "it is no ELF file and no script" })
@@ -101,19 +125,36 @@ impl<'a> Programs<'a> {
         }
     }
 
-    fn interpreter(&mut self, interpreter: &str) -> Result<(), ImageError> {
-        // Every guest has a shell: busybox's, if no other was packed.
-        if interpreter == "/bin/sh" || interpreter == "sh" { Ok(()) } else { self.program(interpreter) }
+    /// Adds what a script is for. A script of Debian's gets no program of this machine, where there may be
+    /// another Debian.
+    fn interpreter(&mut self, interpreter: &str, is_of_machine: bool) -> Result<(), ImageError> {
+        let name = interpreter.to_owned();
+        match interpreter.strip_prefix('/') {
+            // Every guest has a shell: busybox's, if no other was packed.
+            _ if ["/bin/sh", "/usr/bin/sh", "sh"].contains(&interpreter) => Ok(()),
+            Some(path) if !is_of_machine && self.locate(path).is_none() => {
+                Err(ImageError::NoProgram { program: name })
+            }
+            _ => self.program(interpreter),
+        }
+    }
+
+    /// Where the packages' root folder has what Debian has at `path`: its folders /bin, /sbin and /lib are
+    /// links to those in /usr, but packages have either.
+    fn locate(&self, path: &str) -> Option<String> {
+        spellings(path).into_iter().find(|path| self.root.join(path).symlink_metadata().is_ok())
     }
 
     /// Adds what stands at `path` in the packages' root folder, what a link leads to, and what a binary
     /// needs.
     fn file(&mut self, path: &str, links: usize) -> Result<(), ImageError> {
+        // Lists may name what a later package has replaced.
+        let Some(path) = self.locate(path) else { return Ok(()) };
+        let path = path.as_str();
         let whole = self.root.join(path);
         if self.archive.get(path).is_some() || links > LINKS_MAX {
             return Ok(());
         }
-        // Lists may name what a later package has replaced.
         let Ok(metadata) = whole.symlink_metadata() else { return Ok(()) };
         if metadata.is_dir() {
             self.archive.add(path, Entry::folder());
@@ -142,7 +183,9 @@ impl<'a> Programs<'a> {
             .map(|folder| joined("", &folder.to_string_lossy()))
             .chain(LIBRARIES.iter().map(ToString::to_string))
             .collect();
-        for library in &binary.needed {
+        let later = LOADED_LATER.iter().filter(|(library, _)| base(path) == *library);
+        let later: Vec<String> = later.map(|(_, later)| (*later).to_owned()).collect();
+        for library in binary.needed.iter().chain(&later) {
             let mut candidates = folders.iter().map(|folder| format!("{folder}/{library}"));
             let found = candidates.find(|path| self.resolve(path).is_some());
             let missing = || ImageError::NoLibrary { path: place.clone(), library: library.clone() };
@@ -151,14 +194,15 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// The file at `path` in the packages' root folder once its links are followed; links begin at that root.
-    fn resolve(&self, path: &str) -> Option<PathBuf> {
+    /// Where the file at `path` is in the packages' root folder once its links are followed; links begin at
+    /// that root.
+    fn resolve(&self, path: &str) -> Option<String> {
         let mut path = path.to_owned();
         for _ in 0..LINKS_MAX {
+            path = self.locate(&path)?;
             let whole = self.root.join(&path);
-            let metadata = whole.symlink_metadata().ok()?;
-            if !metadata.is_symlink() {
-                return Some(whole);
+            if !whole.symlink_metadata().ok()?.is_symlink() {
+                return Some(path);
             }
             path = joined(&path, &fs::read_link(&whole).ok()?.to_string_lossy());
         }
@@ -173,7 +217,7 @@ impl<'a> Programs<'a> {
         match elf::kind(&bytes) {
             Kind::Script { interpreter } => {
                 self.archive.add(&place, Entry::file(bytes, true));
-                self.interpreter(&interpreter)
+                self.interpreter(&interpreter, true)
             }
             Kind::Binary(Binary { loader: Some(loader), .. }) => {
                 self.archive.add(&format!("machine{place}"), Entry::file(bytes, true));
@@ -247,6 +291,17 @@ fn applets(busybox: &[u8]) -> BTreeSet<String> {
     };
     let names = busybox[at + 1..].split(|byte| *byte == 0).take_while(|name| !name.is_empty());
     names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+/// A path of Debian's root folder as packages may have it: with and without /usr.
+fn spellings(path: &str) -> Vec<String> {
+    let mut spellings = vec![path.to_owned()];
+    if let Some(short) = path.strip_prefix("usr/").filter(|short| archive::is_merged(short)) {
+        spellings.push(short.to_owned());
+    } else if archive::is_merged(path) {
+        spellings.push(format!("usr/{path}"));
+    }
+    spellings
 }
 
 /// The path that a link at `path` leads to, without dots and without a slash in front.

@@ -171,6 +171,8 @@ fn sources(folder: &Path) -> Sources {
     arm.resize(64, 0);
     arm[18] = 183;
     put("root/usr/bin/arm", &arm);
+    put("root/usr/bin/bashed", b"#!/bin/bash\n");
+    put("root/usr/bin/shelled", b"#!/usr/bin/sh\n");
     let mut large = b"#!/bin/sh\n".to_vec();
     large.resize(60 << 20, 0);
     put("root/usr/bin/large", &large);
@@ -189,6 +191,7 @@ fn programs_that_cannot_be_packed_are_refused_at_their_places() {
     let folder = tempfile::tempdir().unwrap();
     let sources = sources(folder.path());
     let pack = |lines: &str| read(&format!("[[guest]]\nname = \"a\"\n{lines}\n")).unwrap().pack(&sources);
+    assert!(pack("run = [\"/bin/shelled\"]").is_ok(), "/bin is /usr/bin");
     assert!(pack("run = [\"true\"]\ncongestion_control = \"cubic\"").is_ok());
     for (lines, place, problem, allowed) in [
         (
@@ -203,6 +206,12 @@ fn programs_that_cannot_be_packed_are_refused_at_their_places() {
             "3:7",
             "/usr/bin/alone needs the library lib",
             "`scripts/emulator add PACKAGE`",
+        ),
+        (
+            "run = [\"bashed\"]",
+            "3:7",
+            "/usr/bin/bashed is a script for /bin/bash, which is not in Debian's packages",
+            "`scripts/emulator add bash`",
         ),
         ("run = [\"/none/x\"]", "3:7", "/none/x cannot be read", "a file that exists"),
         (
