@@ -2,7 +2,9 @@
 //! emulator these tests say that they are skipped.
 
 mod clocks;
+mod network;
 mod packed;
 mod programs;
+mod servers;
 mod settings;
 mod support;

@@ -21,9 +21,13 @@ pub fn emulator() -> Option<Emulator> {
     Some(emulator)
 }
 
+/// What tests call the memory of a guest whose programs need no more.
+pub const USUAL_MIB: u32 = 256;
+
 /// Guests that have booted one image.
 pub struct Booted {
-    emulator: Emulator,
+    pub emulator: Emulator,
+    memory_mib: u32,
     folder: PathBuf,
     image: PathBuf,
     snapshot: PathBuf,
@@ -40,6 +44,12 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// What a guest with these settings has left.
+    pub fn of(settings: &GuestSettings) -> Self {
+        let sent = settings.second_line.as_ref().and_then(|file| fs::read(file).ok()).unwrap_or_default();
+        Self { console: console(settings), sent, lines: Vec::new() }
+    }
+
     pub fn out(&self) -> Archive {
         Archive::from_bytes(&self.sent).unwrap()
     }
@@ -47,13 +57,17 @@ impl Ended {
 
 impl Booted {
     pub fn new(emulator: Emulator, test: &str, contents: &Contents) -> Self {
+        Self::with_memory(emulator, test, contents, USUAL_MIB)
+    }
+
+    pub fn with_memory(emulator: Emulator, test: &str, contents: &Contents, memory_mib: u32) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("image").join(test);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let image = folder.join("image");
         fs::write(&image, pack(&Sources::of(&emulator), contents).unwrap().to_bytes()).unwrap();
         let snapshot = folder.join("snapshot");
-        let mut booted = Self { emulator, folder, image, snapshot, at_ns: 0 };
+        let mut booted = Self { emulator, memory_mib, folder, image, snapshot, at_ns: 0 };
         let settings = booted.settings("boot", "unused");
         let mut guest = Guest::start(&settings, &booted.emulator).unwrap();
         let mut stopped = guest.wait().unwrap();
@@ -71,7 +85,7 @@ impl Booted {
     fn settings(&self, name: &str, text: &str) -> GuestSettings {
         let console = self.folder.join(format!("{name}.console"));
         let mut settings = GuestSettings::new(name, self.emulator.kernel(), console);
-        settings.memory_mib = 256;
+        settings.memory_mib = self.memory_mib;
         settings.initramfs = Some(self.image.clone());
         settings.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: 1500 }];
         settings.texts = vec![(SETUP.into(), text.into())];
@@ -105,10 +119,7 @@ impl Booted {
     /// The same, at most for this much of its time.
     pub fn run_for(&self, setup: &Setup, limit_ns: u64) -> Ended {
         let mut lines = Vec::new();
-        let mut settings = self.settings(&setup.name, &setup.text());
-        let sent = self.folder.join(format!("{}.sent", setup.name));
-        settings.load = Some(self.snapshot.clone());
-        settings.second_line = Some(sent.clone());
+        let settings = self.loaded(&setup.name, setup);
         let mut guest = Guest::start(&settings, &self.emulator).unwrap();
         let mut stopped = guest.wait().unwrap();
         while !console(&settings).contains(DONE) {
@@ -123,7 +134,15 @@ impl Booted {
             lines.extend(new.map(|line| (stopped.time_ns, line)));
         }
         guest.end();
-        Ended { console: console(&settings), sent: fs::read(sent).unwrap_or_default(), lines }
+        Ended { lines, ..Ended::of(&settings) }
+    }
+
+    /// A guest that starts where all were saved; its files are called `name`.
+    pub fn loaded(&self, name: &str, setup: &Setup) -> GuestSettings {
+        let mut settings = self.settings(name, &setup.text());
+        settings.load = Some(self.snapshot.clone());
+        settings.second_line = Some(self.folder.join(format!("{name}.sent")));
+        settings
     }
 }
 
