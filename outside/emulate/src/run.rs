@@ -1,7 +1,8 @@
 //! Joins machines to a packet network: each is the outside federate of its host.
 //!
 //! - [`machine`] is what a run needs of a machine; a guest of the emulator is one.
-//! - `dispatcher` is the one thread that grants machines time and takes in what they did.
+//! - `dispatcher` is the one thread that grants machines time and takes in what they did; [`GrantPolicy`]
+//!   says which is first.
 //! - `seat` is one machine with the LP of its host: frames become events and events frames.
 //! - [`placed`] is a machine whose clock is made simulated time, and that is watched; `echoes` are its pings.
 //!
@@ -16,6 +17,7 @@ mod echoes;
 mod guest;
 mod machine;
 pub mod placed;
+mod policy;
 mod seat;
 
 use std::fmt;
@@ -28,6 +30,7 @@ use paceline_packets::{NetEvent, Packets};
 use dispatcher::{Dispatcher, Order};
 pub use echoes::Echoes;
 pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
+pub use policy::GrantPolicy;
 use seat::Seat;
 
 /// How machines of a run are granted time.
@@ -37,6 +40,16 @@ pub struct Terms {
     pub at_once: usize,
     /// How the run orders simultaneous events.
     pub ties: TieBreak,
+    /// Which machine is granted time first where more wait than may run at once.
+    pub policy: GrantPolicy,
+}
+
+impl Default for Terms {
+    /// As many at once as there are cores, and the default order of both.
+    fn default() -> Self {
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { at_once, ties: TieBreak::default(), policy: GrantPolicy::default() }
+    }
 }
 
 /// The outside federates of `machines`, in their order: each with the node at which its machine is. The model
@@ -59,7 +72,7 @@ pub fn federates(
         Seat::new(model, node, machine, (number, count), terms.ties)
     };
     let seats: Vec<Seat> = (0..).zip(machines).map(seat).collect();
-    let dispatcher = Arc::new(Dispatcher::start(model.clone(), seats, terms.at_once)?);
+    let dispatcher = Arc::new(Dispatcher::start(model.clone(), seats, terms)?);
     Ok((0..count as usize).map(|number| GuestFederate { number, dispatcher: dispatcher.clone() }).collect())
 }
 

@@ -1,5 +1,5 @@
-//! The thread that all machines of a run share: it grants them time, those that are furthest behind first,
-//! and takes in what they did.
+//! The thread that all machines of a run share: it grants them time, in the order of a policy, and takes in
+//! what they did.
 //!
 //! More machines than cores is the normal case. Those that may run wait until one that runs stands again, so
 //! that none is kept from its core in the middle of a grant by others that are ahead of it.
@@ -18,6 +18,8 @@ use paceline_kernel::{Event, Time};
 use paceline_packets::{NetEvent, Packets};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::Terms;
+use super::policy::Queue;
 use super::seat::{Seat, Step};
 
 /// What a federate is asked for.
@@ -36,12 +38,13 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(super) fn start(model: Packets, seats: Vec<Seat>, at_once: usize) -> io::Result<Self> {
+    pub(super) fn start(model: Packets, seats: Vec<Seat>, terms: Terms) -> io::Result<Self> {
         let (bell, heard) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         heard.set_nonblocking(true)?;
         let (orders, inbox) = mpsc::channel();
-        let worker = Worker { model, seats, inbox, bell: heard, at_once: at_once.max(1) };
+        let (at_once, queue) = (terms.at_once.max(1), Queue::new(terms.policy));
+        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue };
         let thread = thread::Builder::new().name("machines".into()).spawn(move || worker.work())?;
         Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
     }
@@ -73,6 +76,7 @@ struct Worker {
     inbox: Receiver<(usize, Order)>,
     bell: UnixStream,
     at_once: usize,
+    queue: Queue,
 }
 
 impl Worker {
@@ -101,12 +105,14 @@ impl Worker {
         }
     }
 
-    /// Grants time to those that wait for it, least virtual time first, while there are cores.
+    /// Grants time to those that wait for it, while there are cores.
     fn start_machines(&mut self) {
+        let waiting = (0..).zip(&self.seats).filter(|(_, seat)| seat.step() == Step::Waiting);
+        waiting.for_each(|(number, _)| self.queue.join(number));
         let mut running = self.seats.iter().filter(|seat| seat.is_running()).count();
         while running < self.at_once {
-            let waiting = self.seats.iter_mut().filter(|seat| seat.step() == Step::Waiting);
-            let Some(seat) = waiting.min_by_key(|seat| seat.earliest_ns()) else { return };
+            let Some(number) = self.queue.pick(|number| self.seats[number].earliest_ns()) else { return };
+            let seat = &mut self.seats[number];
             seat.grant();
             running += usize::from(seat.is_running());
         }

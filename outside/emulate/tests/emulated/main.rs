@@ -35,7 +35,7 @@ fn run(emulator: &Emulator, model: &Packets, threads: u32) -> (String, Vec<Vec<u
         .map(|(number, command)| guest(emulator, model, number, &test, command));
     let nodes = [guests[0].0, guests[1].0];
     let boxed = guests.map(|(node, guest)| (node, Box::new(guest) as Box<dyn Machine>));
-    let terms = Terms { at_once: 2, ties: Default::default() };
+    let terms = Terms { at_once: 2, ..Terms::default() };
     let guests = federates(model, boxed.into(), terms).unwrap();
     let partition = model.partition(3);
     let simulation = Simulation::new(model.clone()).protocol(Protocol::Window).threads(threads).federates(3);

@@ -1,5 +1,6 @@
 //! Round trips, in every way to run.
 
+use paceline_emulate::run::GrantPolicy;
 use paceline_engine::Protocol;
 use paceline_kernel::Time;
 use paceline_packets::{Drive, Flow, LinkSpec, NetResults, Network, Packets, Udp, topology};
@@ -77,7 +78,8 @@ fn how_a_run_is_done_does_not_show() {
     assert!(files.len() >= 7 && captured > 100_000, "{} files, {captured} bytes", files.len());
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::NullMessageOnDemand] {
         for (threads, federates, at_once, delay) in [(1, 1, 4, 0), (2, 1, 2, 3), (1, 4, 1, 2), (2, 4, 2, 0)] {
-            let how = How { protocol, threads, federates, at_once, delay };
+            let policy = GrantPolicy::ALL[(threads + federates) as usize % 3].0;
+            let how = How { protocol, threads, federates, at_once, policy, delay };
             let other = facts(how);
             assert_eq!(other.0, reference.0, "{how:?}: digest");
             assert!(other.1 == reference.1, "{how:?}: results");

@@ -8,7 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use paceline_emulate::run::{Frame, Machine, MachineError, MachineState, Stopped, Terms, federates};
+use paceline_emulate::run::{
+    Frame, GrantPolicy, Machine, MachineError, MachineState, Stopped, Terms, federates,
+};
 use paceline_engine::{Outside, Protocol, Report, RunError, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
 use paceline_packets::{Flow, NetOutput, Network, Packets, Stations};
@@ -228,10 +230,18 @@ pub struct How {
     /// Federates of what is simulated.
     pub federates: u32,
     pub at_once: usize,
+    pub policy: GrantPolicy,
     pub delay: u32,
 }
 
-pub const PLAIN: How = How { protocol: Protocol::Window, threads: 1, federates: 1, at_once: 1, delay: 0 };
+pub const PLAIN: How = How {
+    protocol: Protocol::Window,
+    threads: 1,
+    federates: 1,
+    at_once: 1,
+    policy: GrantPolicy::FurthestBehind,
+    delay: 0,
+};
 
 /// Runs `model` with these machines, each with the peer that it pings, and gives what each has seen.
 pub fn run(
@@ -252,7 +262,7 @@ pub fn run(
     let count = how.federates + nodes.len() as u32;
     let partition = model.partition(count);
     let boxed = nodes.iter().zip(fakes).map(|(node, fake)| (*node, Box::new(fake) as Box<dyn Machine>));
-    let terms = Terms { at_once: how.at_once, ties: Default::default() };
+    let terms = Terms { at_once: how.at_once, policy: how.policy, ..Terms::default() };
     let guests = federates(model, boxed.collect(), terms).unwrap();
     let simulation = Simulation::new(model.clone()).protocol(how.protocol).threads(how.threads);
     let mut simulation = simulation.federates(count).until(until);
