@@ -2,11 +2,12 @@
 //! it.
 //!
 //! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not
-//! look into, a body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, and a
-//! [`World`](paceline_kernel::World), both in the postcard format), and a checksum over all of it. Invariant:
-//! under its own name a checkpoint is complete or not there. It is written beside its place first,
-//! synchronized, and then renamed, so that a process or a machine that stops at any moment leaves the last
-//! complete one. A symbolic link is followed, and the file keeps its permissions and owner.
+//! look into, a body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, what is kept of
+//! outside federates that do not do what the model would do, and a [`World`](paceline_kernel::World), all in
+//! the postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
+//! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a
+//! process or a machine that stops at any moment leaves the last complete one. A symbolic link is followed,
+//! and the file keeps its permissions and owner.
 //!
 //! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs` and in the message that
 //! `tests/engine/origin.rs` expects; where the layout changes, `seal` in `tests/damaged.rs` too.
@@ -24,7 +25,7 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"PACELINE";
 /// To be raised with every change of the format, that of the kernel's `World` included.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The opening: magic word, version, length of the header and of the body.
 const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;

@@ -24,6 +24,7 @@ mod proxy;
 mod thread;
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use paceline_kernel::{Event, Federate, LpId, Model, Optimism, Partition, Rollbacks, Time};
@@ -85,8 +86,8 @@ pub trait OutsideFederate<M: Model>: Send {
     }
 
     /// Takes in mail, and goes on as far as it is permitted, until something else is handed over. It says
-    /// where it stands when it likes, by [`Door::stands`], but at least once after each hand-over. Only
-    /// those that are optimistic are called.
+    /// where it stands when it likes, by [`Door::stands`], but at least once after each hand-over. Only those
+    /// that are optimistic are called.
     fn run_ahead(&mut self, handed: HandOver<M::Event>) {
         drop(handed);
     }
@@ -95,6 +96,21 @@ pub trait OutsideFederate<M: Model>: Send {
     /// between two stretches.
     fn runs_model(&self) -> bool {
         false
+    }
+
+    /// Whether it can be saved between two stretches, although it does not do what the model would do. Then
+    /// the run may be checkpointed, and it is asked to [`save`](Self::save) itself.
+    fn can_save(&self) -> bool {
+        false
+    }
+
+    /// Between two stretches, before a checkpoint is written to `checkpoint`: gives what the file is to keep
+    /// of it beside its LPs ([`CheckpointFile::outside`](crate::CheckpointFile::outside)). It returns once
+    /// all that it keeps in other files is on the disk. Until the checkpoint has got its name the one before
+    /// is valid, so what that one needs has to stay. The error is the reason why it cannot be saved, in
+    /// words.
+    fn save(&mut self, checkpoint: &Path) -> Result<Vec<u8>, String> {
+        Err(format!("an outside federate cannot be saved in {}", checkpoint.display()))
     }
 }
 

@@ -77,11 +77,30 @@ impl CheckpointFile {
         &self.content[OPENING_BYTES..OPENING_BYTES + self.header_bytes]
     }
 
+    /// What outside federates have had kept of them
+    /// ([`OutsideFederate::save`](crate::OutsideFederate::save)), in the order of their numbers. Errors: the
+    /// file does not hold what a checkpoint holds.
+    pub fn outside(&self) -> Result<Vec<Vec<u8>>, CheckpointError> {
+        self.parts().map(|(_, outside, _)| outside)
+    }
+
+    /// The origin, what is kept of outside federates, and the world in bytes.
+    fn parts(&self) -> Result<(Origin, Vec<Vec<u8>>, &[u8]), CheckpointError> {
+        let fault = |what: postcard::Error| CheckpointError::Model {
+            path: self.path.clone(),
+            what: what.to_string(),
+        };
+        let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
+        let (origin, body) = postcard::take_from_bytes(body).map_err(fault)?;
+        let (outside, world) = postcard::take_from_bytes(body).map_err(fault)?;
+        Ok((origin, outside, world))
+    }
+
     /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and
     /// parameters ([`Model::parameters`]), whose LPs start in the same way and do the same in the first
-    /// events. Where it is not, the error says what differs, as it does where the file holds what no run
-    /// of the model can come to ([`World::refused_by`]). The seed is that of the checkpoint; a run with
-    /// another one cannot resume it ([`Simulation::resume`](crate::Simulation::resume)).
+    /// events. Where it is not, the error says what differs, as it does where the file holds what no run of
+    /// the model can come to ([`World::refused_by`]). The seed is that of the checkpoint; a run with another
+    /// one cannot resume it ([`Simulation::resume`](crate::Simulation::resume)).
     pub fn world<M: Model>(&self, model: &M) -> Result<World<M>, CheckpointError>
     where
         M::State: DeserializeOwned,
@@ -89,9 +108,7 @@ impl CheckpointFile {
         M::Output: DeserializeOwned,
     {
         let fault = |what: String| CheckpointError::Model { path: self.path.clone(), what };
-        let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
-        let (origin, body): (Origin, &[u8]) =
-            postcard::take_from_bytes(body).map_err(|error| fault(error.to_string()))?;
+        let (origin, _, body) = self.parts()?;
         // First: the states of another model could perhaps not even be read.
         if let Some(difference) = origin.unlike(model) {
             return Err(fault(difference));

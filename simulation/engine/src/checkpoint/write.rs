@@ -23,7 +23,7 @@ const BLOCK_BYTES: usize = 1 << 18;
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that
 /// can be serialized.
 pub(crate) struct Codec<M: Model> {
-    write: fn(&Origin, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>,
+    write: fn(&Origin, &[Vec<u8>], &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>,
     claim: Claim,
 }
 
@@ -34,8 +34,9 @@ where
     M::Output: Serialize,
 {
     pub(crate) fn new() -> Self {
-        let write = |origin: &Origin, world: &World<M>, sink: &mut Sink<'_>| {
+        let write = |origin: &Origin, outside: &[Vec<u8>], world: &World<M>, sink: &mut Sink<'_>| {
             postcard::to_io(origin, &mut *sink)?;
+            postcard::to_io(outside, &mut *sink)?;
             postcard::to_io(world, sink).map(drop)
         };
         Self { write, claim: Claim::default() }
@@ -43,17 +44,19 @@ where
 }
 
 impl<M: Model> Codec<M> {
-    /// Writes `world`, a run that comes from `origin`, beside its place.
+    /// Writes `world`, a run that comes from `origin`, beside its place, with what is kept of outside
+    /// federates.
     pub(crate) fn write(
         &self,
         origin: &Origin,
+        outside: &[Vec<u8>],
         world: &World<M>,
         checkpoints: &Checkpoints,
     ) -> Result<Unpublished, CheckpointError> {
         let Checkpoints { path, .. } = checkpoints;
         let failed = |reason: io::Error| CheckpointError::write(path, reason);
         let mut new = self.claim.next(path).map_err(failed)?;
-        let filled = new.content().and_then(|file| self.fill(origin, world, checkpoints, file));
+        let filled = new.content().and_then(|file| self.fill(origin, outside, world, checkpoints, file));
         if let Err(reason) = filled {
             self.claim.keep(new);
             return Err(failed(reason));
@@ -71,6 +74,7 @@ impl<M: Model> Codec<M> {
     fn fill(
         &self,
         origin: &Origin,
+        outside: &[Vec<u8>],
         world: &World<M>,
         checkpoints: &Checkpoints,
         file: &File,
@@ -81,7 +85,7 @@ impl<M: Model> Codec<M> {
         let block = Vec::with_capacity(BLOCK_BYTES);
         let mut sink = Sink { file, block, hasher: Xxh3::new(), bytes: 0, failed: None };
         sink.write_all(&checkpoints.header)?;
-        if let Err(error) = (self.write)(origin, world, &mut sink) {
+        if let Err(error) = (self.write)(origin, outside, world, &mut sink) {
             return Err(sink.failed.unwrap_or_else(|| io::Error::other(error)));
         }
         sink.flush()?;

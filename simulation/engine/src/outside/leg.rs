@@ -2,16 +2,17 @@
 //!
 //! The thread that waits here for answers is the owner of the run, at the end of a leg; workers never do.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use paceline_kernel::{Balance, Federate, Model, Optimism, Outbox, Partition, Time};
 
-use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, Proxy};
+use super::{Answers, Occupant, Outside, OutsideError, OutsideErrorKind, OutsideFederate, Proxy};
 use crate::peers::Peers;
 use crate::sync::thread;
 use crate::workers::idle::Idle;
 use crate::workers::seat::{Batch, Federates};
-use crate::{Protocol, RunError, Simulation};
+use crate::{CheckpointError, Protocol, RunError, Simulation};
 
 /// The outside federates of a run that has some, between two legs.
 #[derive(Debug)]
@@ -58,7 +59,8 @@ impl<M: Model> Outsiders<M> {
         if *balance != Balance::Off || shuffle.is_some() {
             return Err(self.cannot("moving LPs"));
         }
-        if checkpoints.is_some() && !self.run_model() {
+        let is_kept = |runner: &dyn OutsideFederate<M>| runner.runs_model() || runner.can_save();
+        if checkpoints.is_some() && !self.all.iter().all(|(_, outside)| is_kept(&*outside.runner)) {
             return Err(self.cannot("checkpoints"));
         }
         Ok(())
@@ -77,6 +79,19 @@ impl<M: Model> Outsiders<M> {
     /// Whether all of them do what the model would do.
     pub(crate) fn run_model(&self) -> bool {
         self.all.iter().all(|(_, outside)| outside.runner.runs_model() && !outside.dropped)
+    }
+
+    /// What a checkpoint at `path` is to keep of those that can be saved, in the order of their federates.
+    pub(crate) fn save(&mut self, path: &Path) -> Result<Vec<Vec<u8>>, CheckpointError> {
+        // A leg leaves them in any order.
+        self.all.sort_by_key(|(federate, _)| *federate);
+        let saved = self.all.iter_mut().filter(|(_, outside)| outside.runner.can_save());
+        let saved = saved.map(|(federate, outside)| match outside.dropped {
+            true => Err(format!("federate {federate} has not answered in time and was dropped")),
+            false => outside.runner.save(path),
+        });
+        let failed = |reason| CheckpointError::Write { path: path.to_owned(), reason };
+        saved.collect::<Result<_, String>>().map_err(failed)
     }
 
     /// When next after `time` one of them joins or leaves; [`Time::MAX`] for never.

@@ -177,6 +177,8 @@ pub(super) fn build<M: Model>(
     let look = balancer.as_ref().map(|_| Balancer::first_look());
     let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
     let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
+    // What is outside and is not in events may still be before the latest event.
+    let reached = past.last.min(outsiders.next());
     let mut course = Course {
         time: past.last,
         pulse,
@@ -196,7 +198,7 @@ pub(super) fn build<M: Model>(
         balancer,
         federates,
         outsiders,
-        reached: past.last,
+        reached,
         past,
         origin,
         resumed_events,

@@ -335,7 +335,8 @@ impl<M: Model> Course<M> {
         let origin = self.origin(simulation);
         let world = self.gather();
         let reached = world.last();
-        let written = codec.write(&origin, &world, checkpoints);
+        let outside = self.outsiders.save(&checkpoints.path);
+        let written = outside.and_then(|outside| codec.write(&origin, &outside, &world, checkpoints));
         self.deal(simulation, world);
         let published = self.steward.publish(written);
         recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);

@@ -83,7 +83,7 @@ impl<M: Model> Course<M> {
             Ok(simulation
                 .checkpoints
                 .as_ref()
-                .map(|(checkpoints, codec)| codec.write(&origin, world, checkpoints)))
+                .map(|(checkpoints, codec)| codec.write(&origin, &[], world, checkpoints)))
         };
         let Some(Some(written)) = self.joined(simulation, write)? else { return Ok(false) };
         let published = self.steward.publish(written);
