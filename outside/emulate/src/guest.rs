@@ -95,6 +95,7 @@ pub struct Guest {
     order: Option<(Order, Instant)>,
     patience: Duration,
     template: Option<PathBuf>,
+    logs: Vec<PathBuf>,
     is_over: bool,
 }
 
@@ -133,6 +134,7 @@ impl Guest {
             order: Some((Order::Run { until_ns: 0 }, Instant::now())),
             patience: settings.patience,
             template: settings.template.clone(),
+            logs: settings.second_line.iter().chain([&settings.console]).cloned().collect(),
             is_over: false,
         })
     }
@@ -205,6 +207,11 @@ impl Guest {
     #[must_use]
     pub fn cpu_time(&self) -> Duration {
         self.process.cpu_time()
+    }
+
+    /// The files to which what the guest writes to its serial lines goes.
+    pub(crate) fn logs(&self) -> &[PathBuf] {
+        &self.logs
     }
 
     /// The number of its process.

@@ -3,6 +3,7 @@
 //! - [`machine`] is what a run needs of a machine; a guest of the emulator is one.
 //! - `dispatcher` is the one thread that grants machines time and takes in what they did; [`GrantPolicy`]
 //!   says which is first.
+//! - [`SavedMachines`] are the machines of a checkpoint, from which a run goes on.
 //! - `seat` is one machine with the LP of its host: frames become events and events frames.
 //! - [`placed`] is a machine whose clock is made simulated time, and that is watched; `echoes` are its pings.
 //!
@@ -12,6 +13,7 @@
 //! Invariants: a frame reaches a machine at the first nanosecond at which it is there whole, and never where
 //! the machine has already been; which machine runs first, and when in real time, decides nothing.
 
+mod checkpoint;
 mod dispatcher;
 mod echoes;
 mod guest;
@@ -21,12 +23,14 @@ mod policy;
 mod seat;
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
 
 use paceline_engine::{Door, OutsideFederate, OutsideLps};
 use paceline_kernel::{Event, TieBreak, Time};
 use paceline_packets::{NetEvent, Packets};
 
+pub use checkpoint::{ResumeError, SavedMachines};
 use dispatcher::{Dispatcher, Order};
 pub use echoes::Echoes;
 pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
@@ -67,13 +71,45 @@ pub fn federates(
     machines: Vec<(u32, Box<dyn Machine>)>,
     terms: Terms,
 ) -> std::io::Result<Vec<GuestFederate>> {
+    start(model, seats(model, machines, terms), terms)
+}
+
+/// As [`federates`], of machines that start from their states in a checkpoint ([`SavedMachines::state`]). The
+/// run itself is resumed by [`Simulation::resume`](paceline_engine::Simulation::resume).
+///
+/// # Errors
+///
+/// The machines are not those of the checkpoint, in the order in which that run had them; or the thread
+/// cannot be started.
+///
+/// # Panics
+///
+/// If the model has no machine at a node.
+pub fn resumed(
+    model: &Packets,
+    machines: Vec<(u32, Box<dyn Machine>)>,
+    terms: Terms,
+    saved: &SavedMachines,
+) -> Result<Vec<GuestFederate>, Box<dyn std::error::Error + Send + Sync>> {
+    let names: Vec<_> = machines.iter().map(|(node, machine)| (*node, machine.name())).collect();
+    let kept = saved.of(&names)?;
+    let mut seats = seats(model, machines, terms);
+    seats.iter_mut().zip(kept).for_each(|(seat, kept)| seat.restore(kept));
+    Ok(start(model, seats, terms)?)
+}
+
+fn seats(model: &Packets, machines: Vec<(u32, Box<dyn Machine>)>, terms: Terms) -> Vec<Seat> {
     let count = machines.len() as u64;
     let seat = |(number, (node, machine)): (u64, (u32, Box<dyn Machine>))| {
         Seat::new(model, node, machine, (number, count), terms.ties)
     };
-    let seats: Vec<Seat> = (0..).zip(machines).map(seat).collect();
+    (0..).zip(machines).map(seat).collect()
+}
+
+fn start(model: &Packets, seats: Vec<Seat>, terms: Terms) -> std::io::Result<Vec<GuestFederate>> {
+    let count = seats.len();
     let dispatcher = Arc::new(Dispatcher::start(model.clone(), seats, terms)?);
-    Ok((0..count as usize).map(|number| GuestFederate { number, dispatcher: dispatcher.clone() }).collect())
+    Ok((0..count).map(|number| GuestFederate { number, dispatcher: dispatcher.clone() }).collect())
 }
 
 /// A machine as an outside federate. Its federate has one LP, the machine's host.
@@ -102,5 +138,15 @@ impl OutsideFederate<Packets> for GuestFederate {
 
     fn end(&mut self) {
         self.dispatcher.order(self.number, Order::End);
+    }
+
+    fn can_save(&self) -> bool {
+        true
+    }
+
+    fn save(&mut self, checkpoint: &Path) -> Result<Vec<u8>, String> {
+        let (saved, answer) = mpsc::channel();
+        self.dispatcher.order(self.number, Order::Save(checkpoint.to_owned(), saved));
+        answer.recv().unwrap_or_else(|_| Err("the thread of the machines is gone".into()))
     }
 }

@@ -36,7 +36,8 @@ impl Process {
         monitor: UnixStream,
     ) -> Result<Self, GuestError> {
         // The emulator would open it too, but say less about a folder that is missing.
-        File::create(&settings.console).map_err(|source| GuestError::File {
+        let open = |path| File::options().create(true).write(true).truncate(!settings.appends).open(path);
+        open(&settings.console).map_err(|source| GuestError::File {
             guest: settings.name.clone(),
             what: "console log",
             path: settings.console.clone(),

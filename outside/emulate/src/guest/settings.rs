@@ -60,6 +60,9 @@ pub struct GuestSettings {
     /// Where what the guest writes to its second serial line goes; nowhere without it. The line is there in
     /// any case, so that guests with and without it start from one snapshot.
     pub second_line: Option<PathBuf>,
+    /// Whether what the guest writes goes behind what these two files hold, instead of into new ones: for one
+    /// that goes on from a checkpoint.
+    pub appends: bool,
     /// What the emulator's random numbers are drawn from.
     pub seed: u64,
     /// How long one grant may take in real time before the guest is given up.
@@ -86,6 +89,7 @@ impl GuestSettings {
             template: None,
             console: console.into(),
             second_line: None,
+            appends: false,
             seed: 0,
             patience: Duration::from_secs(60),
             plugin_arguments: Vec::new(),
@@ -179,11 +183,15 @@ impl GuestSettings {
         for folder in emulator.firmware() {
             arguments.extend(["-L".into(), folder.into_os_string()]);
         }
-        let mut serial = OsString::from("file:");
-        serial.push(&self.console);
-        let to_file = |path: &PathBuf| OsString::from_iter(["file:".as_ref(), path.as_os_str()]);
-        let second = self.second_line.as_ref().map_or_else(|| "null".into(), to_file);
-        arguments.extend(["-serial".into(), serial, "-serial".into(), second]);
+        for (number, path) in [Some(&self.console), self.second_line.as_ref()].into_iter().enumerate() {
+            let append = if self.appends { "on" } else { "off" };
+            let to_file = |path: &PathBuf| {
+                format!("file,id=line{number},append={append},path={}", escaped(&path.to_string_lossy()))
+            };
+            let device = path.map_or_else(|| format!("null,id=line{number}"), to_file);
+            arguments.extend(["-chardev".into(), device.into()]);
+            arguments.extend(["-serial".into(), format!("chardev:line{number}").into()]);
+        }
         arguments.extend(["-kernel".into(), self.kernel.clone().into_os_string()]);
         if let Some(initramfs) = &self.initramfs {
             arguments.extend(["-initrd".into(), initramfs.clone().into_os_string()]);

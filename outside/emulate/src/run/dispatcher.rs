@@ -9,6 +9,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub(super) enum Order {
     Begin(Box<OutsideLps<Packets>>, Door<Packets>),
     Advance(Time, Vec<Event<NetEvent>>),
     End,
+    /// To be saved beside a checkpoint; where the answer goes.
+    Save(PathBuf, Sender<Result<Vec<u8>, String>>),
 }
 
 /// The way to the thread.
@@ -99,6 +102,10 @@ impl Worker {
                     self.seats[number].advance(&self.model, bound, events);
                 }
                 Ok((number, Order::End)) => self.seats[number].end(),
+                Ok((number, Order::Save(checkpoint, saved))) => {
+                    // Who has asked waits.
+                    let _ = saved.send(self.seats[number].save(&self.model, &checkpoint));
+                }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }

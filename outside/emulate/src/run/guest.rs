@@ -1,6 +1,7 @@
 //! A guest of the emulator as a machine of a run.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
@@ -40,6 +41,12 @@ impl Machine for Guest {
 
     fn fd(&self) -> BorrowedFd<'_> {
         self.as_fd()
+    }
+
+    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+        Self::save(self, file)?;
+        let length = |path: &PathBuf| Ok((path.clone(), path.metadata()?.len()));
+        self.logs().iter().map(length).collect()
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -1,6 +1,7 @@
 //! What a run needs of a machine.
 
 use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// An Ethernet frame, without preamble and check sequence, at a card of a machine.
@@ -66,6 +67,16 @@ pub trait Machine: Send {
 
     /// Readable when [`read`](Self::read) may give something.
     fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Writes the state of the machine, which stands, to a new file, from which an equal one can start. Gives
+    /// the files to which the machine itself writes, such as its console, with their lengths. It can go on.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be saved, as one that does not implement this.
+    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+        Err(format!("a machine of its kind has no state for {}", file.display()).into())
+    }
 
     /// When [`read`](Self::read) gives the machine up unless it stands by then; `None` if it stands.
     fn deadline(&self) -> Option<Instant>;

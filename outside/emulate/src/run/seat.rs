@@ -8,6 +8,8 @@
 //! after its earliest next action, so that no answer comes too late; events of a machine are numbered by the
 //! machine alone, so that the order among events does not depend on how its time was cut.
 
+mod keep;
+
 use std::collections::VecDeque;
 use std::mem;
 
@@ -55,6 +57,8 @@ pub(super) struct Seat {
     step: Step,
     /// It runs to its first time.
     is_starting: bool,
+    /// Where it was saved, if it goes on from there.
+    restored_ns: Option<u64>,
     /// What it has to do once it stands there.
     is_asked: bool,
     clock_ns: u64,
@@ -94,6 +98,7 @@ impl Seat {
             answer_ns,
             step: Step::Running,
             is_starting: true,
+            restored_ns: None,
             is_asked: false,
             clock_ns: 0,
             next_ns: Some(0),
@@ -194,6 +199,9 @@ impl Seat {
                 (self.clock_ns, self.next_ns) = (time_ns, next_ns);
                 if mem::take(&mut self.is_starting) {
                     self.step = Step::Idle;
+                    if let Some(reason) = self.not_restored() {
+                        return self.fail(&reason.into());
+                    }
                 }
                 frames.into_iter().for_each(|frame| self.emit(model, frame));
                 if state == MachineState::ShutDown {

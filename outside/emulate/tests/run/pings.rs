@@ -1,9 +1,9 @@
 //! Round trips, in every way to run.
 
 use paceline_emulate::run::GrantPolicy;
-use paceline_engine::Protocol;
+use paceline_engine::{Protocol, Report};
 use paceline_kernel::Time;
-use paceline_packets::{Drive, Flow, LinkSpec, NetResults, Network, Packets, Udp, topology};
+use paceline_packets::{Drive, Flow, LinkSpec, NetOutput, NetResults, Network, Packets, Udp, topology};
 use paceline_results::{Results, RunFacts};
 
 use crate::support::{Behaviour, How, PLAIN, Paired, Seen, model, run};
@@ -34,7 +34,7 @@ fn round_trips_are_exact() {
 }
 
 /// Three pairs through one slow link with a short queue, beside two flows that are simulated.
-fn crowd() -> (Packets, [Paired; 4]) {
+pub fn crowd() -> (Packets, [Paired; 4]) {
     let network = network(&LinkSpec::new(8_000_001, 50_000_000).drop_tail(6));
     let [from, to] = ["left-2", "right-2"].map(|name| network.node(name).unwrap());
     let udp = Udp { rate: 2_500_000, wire_bytes: 777, drive: Drive::Poisson, packets: None };
@@ -50,13 +50,10 @@ fn crowd() -> (Packets, [Paired; 4]) {
     (model.capture(&["*"], None).unwrap(), machines)
 }
 
-/// Digest, results, captures by name, and what machines have seen.
-type Facts = (String, NetResults, Vec<(String, Vec<u8>)>, Vec<Seen>);
+/// Digest, results, and captures by name.
+pub type Outcome = (String, NetResults, Vec<(String, Vec<u8>)>);
 
-fn facts(how: How) -> Facts {
-    let (model, machines) = crowd();
-    let (report, seen) = run(&model, &machines, Time::millis(200), how);
-    let report = report.unwrap_or_else(|error| panic!("{how:?}: {error}"));
+pub fn outcome(model: &Packets, report: Report<NetOutput>) -> Outcome {
     let results = NetResults::new(model.flows(), &report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let summary = model.results(report.outputs, &facts).unwrap();
@@ -65,13 +62,27 @@ fn facts(how: How) -> Facts {
         file.write(&mut bytes).unwrap();
         (name, bytes)
     });
-    (report.digest.to_string(), results, files.collect(), seen)
+    (report.digest.to_string(), results, files.collect())
+}
+
+/// The outcome, and what machines have seen.
+pub fn facts(how: How) -> (Outcome, Vec<Seen>) {
+    let (model, machines) = crowd();
+    let (report, seen) = run(&model, &machines, Time::millis(200), how);
+    let report = report.unwrap_or_else(|error| panic!("{how:?}: {error}"));
+    (outcome(&model, report), seen)
+}
+
+pub fn assert_same(outcome: &Outcome, reference: &Outcome, how: &str) {
+    assert_eq!(outcome.0, reference.0, "{how}: digest");
+    assert!(outcome.1 == reference.1, "{how}: results");
+    assert!(outcome.2 == reference.2, "{how}: captures");
 }
 
 #[test]
 fn how_a_run_is_done_does_not_show() {
     let reference = facts(PLAIN);
-    let (_, results, files, seen) = &reference;
+    let ((_, results, files), seen) = &reference;
     assert!(results.packets_dropped > 100, "{} dropped", results.packets_dropped);
     assert!(seen[0].round_trips.len() > 100 && seen[1].round_trips.len() > 100);
     let captured: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -81,10 +92,8 @@ fn how_a_run_is_done_does_not_show() {
             let policy = GrantPolicy::ALL[(threads + federates) as usize % 3].0;
             let how = How { protocol, threads, federates, at_once, policy, delay };
             let other = facts(how);
-            assert_eq!(other.0, reference.0, "{how:?}: digest");
-            assert!(other.1 == reference.1, "{how:?}: results");
-            assert!(other.2 == reference.2, "{how:?}: captures");
-            for (other, seen) in other.3.iter().zip(&reference.3) {
+            assert_same(&other.0, &reference.0, &format!("{how:?}"));
+            for (other, seen) in other.1.iter().zip(&reference.1) {
                 assert_eq!(other.arrivals, seen.arrivals, "{how:?}");
             }
         }

@@ -5,11 +5,13 @@ use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use paceline_emulate::run::{
-    Frame, GrantPolicy, Machine, MachineError, MachineState, Stopped, Terms, federates,
+    Frame, GrantPolicy, Machine, MachineError, MachineState, SavedMachines, Stopped, Terms, federates,
+    resumed,
 };
 use paceline_engine::{Outside, Protocol, Report, RunError, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
@@ -80,6 +82,16 @@ impl Fake {
         };
         fake.stop(Vec::new(), MachineState::Standing);
         fake
+    }
+
+    /// Stands where the machine stood that was saved to `file`.
+    pub fn load(&mut self, file: &Path) {
+        let due: Vec<(u64, Vec<u8>)>;
+        (self.clock_ns, self.pings, due) = postcard::from_bytes(&std::fs::read(file).unwrap()).unwrap();
+        self.due = due.into_iter().map(|(time_ns, bytes)| Frame { time_ns, card: 0, bytes }).collect();
+        let next_ns = self.next_ns();
+        let stopped = self.stopped.as_mut().unwrap();
+        (stopped.time_ns, stopped.next_ns) = (self.clock_ns, next_ns);
     }
 
     fn stop(&mut self, frames: Vec<Frame>, state: MachineState) {
@@ -207,6 +219,12 @@ impl Machine for Fake {
         self.bell.1.as_fd()
     }
 
+    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+        let due: Vec<_> = self.due.iter().map(|frame| (frame.time_ns, frame.bytes.clone())).collect();
+        std::fs::write(file, postcard::to_stdvec(&(self.clock_ns, self.pings, due))?)?;
+        Ok(Vec::new())
+    }
+
     fn deadline(&self) -> Option<Instant> {
         self.since.map(|since| since + PATIENCE)
     }
@@ -243,18 +261,22 @@ pub const PLAIN: How = How {
     delay: 0,
 };
 
-/// Runs `model` with these machines, each with the peer that it pings, and gives what each has seen.
-pub fn run(
+/// A run of `model` with these machines, each with the peer that it pings, and what each will have seen. The
+/// machines start anew or from a checkpoint.
+pub fn joined(
     model: &Packets,
     machines: &[Paired],
     until: Time,
     how: How,
-) -> (Result<Report<NetOutput>, RunError>, Vec<Seen>) {
+    saved: Option<&SavedMachines>,
+) -> (Simulation<Packets>, Vec<Arc<Mutex<Seen>>>) {
     let node = |name: &str| model.network().node(name).unwrap();
     let address = |name: &str| model.stations().unwrap().address(node(name)).unwrap();
     let fake = |(name, peer, behaviour): &Paired| {
         let behaviour = Behaviour { delay: how.delay, ..*behaviour };
-        Fake::new(name, address(name), address(peer), behaviour)
+        let mut fake = Fake::new(name, address(name), address(peer), behaviour);
+        saved.into_iter().for_each(|saved| fake.load(&saved.state(node(name)).unwrap()));
+        fake
     };
     let fakes: Vec<Fake> = machines.iter().map(fake).collect();
     let seen: Vec<_> = fakes.iter().map(|fake| fake.seen.clone()).collect();
@@ -263,12 +285,26 @@ pub fn run(
     let partition = model.partition(count);
     let boxed = nodes.iter().zip(fakes).map(|(node, fake)| (*node, Box::new(fake) as Box<dyn Machine>));
     let terms = Terms { at_once: how.at_once, policy: how.policy, ..Terms::default() };
-    let guests = federates(model, boxed.collect(), terms).unwrap();
+    let guests = match saved {
+        None => federates(model, boxed.collect(), terms).unwrap(),
+        Some(saved) => resumed(model, boxed.collect(), terms, saved).unwrap(),
+    };
     let simulation = Simulation::new(model.clone()).protocol(how.protocol).threads(how.threads);
     let mut simulation = simulation.federates(count).until(until);
     for (node, guest) in nodes.iter().zip(guests) {
         simulation = simulation.outside(partition.place(LpId(*node)).0, Outside::new(guest));
     }
+    (simulation, seen)
+}
+
+/// Runs `model` with these machines, each with the peer that it pings, and gives what each has seen.
+pub fn run(
+    model: &Packets,
+    machines: &[Paired],
+    until: Time,
+    how: How,
+) -> (Result<Report<NetOutput>, RunError>, Vec<Seen>) {
+    let (simulation, seen) = joined(model, machines, until, how, None);
     let report = simulation.run();
     (report, seen.iter().map(|seen| seen.lock().unwrap().clone()).collect())
 }
