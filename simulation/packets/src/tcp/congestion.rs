@@ -9,6 +9,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod linux_cubic;
 mod newreno;
 
 use paceline_kernel::Time;
@@ -18,6 +19,7 @@ use self::bbr::Bbr;
 pub(super) use self::bbr::ModelAck;
 use self::cubic::Cubic;
 use self::dctcp::Dctcp;
+use self::linux_cubic::LinuxCubic;
 use self::newreno::NewReno;
 use super::{Algorithm, Settings};
 
@@ -109,6 +111,7 @@ pub(super) trait CongestionControl {
 pub(super) enum Control {
     NewReno(NewReno),
     Cubic(Box<Cubic>),
+    LinuxCubic(Box<LinuxCubic>),
     Dctcp(Box<Dctcp>),
     Bbr(Box<Bbr>),
 }
@@ -116,6 +119,7 @@ pub(super) enum Control {
 impl Control {
     pub(super) fn new(settings: &Settings, number: u64) -> Self {
         match settings.algorithm {
+            Algorithm::Cubic if settings.linux_cubic => Self::LinuxCubic(Box::new(LinuxCubic::new(settings))),
             Algorithm::Cubic => Self::Cubic(Box::new(Cubic::new(settings))),
             Algorithm::Dctcp => Self::Dctcp(Box::new(Dctcp::new(settings))),
             Algorithm::Bbr => Self::Bbr(Box::new(Bbr::new(number))),
@@ -128,6 +132,7 @@ impl Control {
         match self {
             Self::NewReno(control) => control,
             Self::Cubic(control) => &mut **control,
+            Self::LinuxCubic(control) => &mut **control,
             Self::Dctcp(control) => &mut **control,
             Self::Bbr(control) => &mut **control,
         }

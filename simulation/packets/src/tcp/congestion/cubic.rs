@@ -10,7 +10,7 @@ use super::{Acked, Cause, CongestionControl, Signals, Window};
 use crate::tcp::Settings;
 
 /// C, in segments a cubed second (section 5).
-const C: f64 = 0.4;
+pub(super) const C: f64 = 0.4;
 /// The factor of a reduction (section 4.6).
 const BETA: f64 = 0.7;
 /// How fast the window of Reno that gives the same mean grows (section 4.3).
@@ -127,7 +127,7 @@ impl CongestionControl for Cubic {
 }
 
 /// The cube root of a number above zero, by Newton's method from above.
-fn cube_root(x: f64) -> f64 {
+pub(super) fn cube_root(x: f64) -> f64 {
     let mut root = if x > 1.0 { x } else { 1.0 };
     // From above it falls until rounding ends it: by a third a step at first, so a few dozen for any window.
     loop {
