@@ -16,6 +16,7 @@ pub fn experiments() -> Vec<Experiment> {
         crate::cs::EXPERIMENTS,
         crate::artis::EXPERIMENTS,
         crate::net::EXPERIMENTS,
+        crate::netwarp::EXPERIMENTS,
         crate::cluster::EXPERIMENTS,
     ]
     .concat()

@@ -19,6 +19,7 @@ mod cluster;
 mod cs;
 mod experiment;
 mod net;
+mod netwarp;
 mod nsx;
 mod papers;
 mod parameters;

@@ -8,7 +8,7 @@ struct Paper {
     terms: &'static str,
 }
 
-const PAPERS: [Paper; 7] = [
+const PAPERS: [Paper; 8] = [
     Paper {
         prefix: "psx-",
         is: "S. B. Yoginath and K. S. Perumalla, \"Optimized Hypervisor Scheduler for Parallel Discrete Event Simulations on Virtual Machine Platforms\", \
@@ -47,6 +47,12 @@ const PAPERS: [Paper; 7] = [
         prefix: "net-",
         is: "formulas; programs of ns-3 3.37; M. Alizadeh et al., \"Data Center TCP (DCTCP)\", SIGCOMM 2010; UNISON for ns-3.",
         terms: "Goodput is what applications get, without headers and without what is sent twice.",
+    },
+    Paper {
+        prefix: "netwarp-",
+        is: "S. B. Yoginath and K. S. Perumalla, \"Efficiently Scheduling Multi-core Guest Virtual Machines on Multi-core Hosts in Network Simulation\", PADS 2011, \
+             and what its NetWarp is for: real systems as hosts of a simulated network.",
+        terms: "A guest is a machine of QEMU with Debian's Linux, whose clock is simulated time: it counts instructions, and advances as far as the network allows.",
     },
     Paper {
         prefix: "cluster-",

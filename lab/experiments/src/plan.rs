@@ -57,6 +57,9 @@ pub enum CellError {
     /// There is no such run: no plan has asked for it.
     #[error("there is no run {0:?}")]
     NotRun(String),
+    /// What it runs on is not installed.
+    #[error("skipped: {0}")]
+    Skipped(String),
     /// The guests did not do their task.
     #[error("{0}")]
     Guests(String),

@@ -3,6 +3,7 @@
 mod artis;
 mod cs;
 mod net;
+mod netwarp;
 mod nsx;
 
 use paceline_experiments::{Calibration, Experiment, Setup, experiments, reproduce};

@@ -1,0 +1,20 @@
+//! Experiments with real machines under simulated time: guests of an emulator are hosts of a packet network,
+//! beside our models of the same. Where the emulator is not installed they are skipped, with the reason.
+//!
+//! Invariants: guests and models have the same networks and are measured by the same code; what is measured
+//! is in virtual time, which the host's load does not change.
+
+mod bench;
+mod flows;
+mod guests;
+mod tcp;
+mod transfers;
+
+use crate::prelude::*;
+
+catalogue! {
+    "netwarp-tcp": "Linux's CUBIC in a guest beside ours on the same link, over latency, loss and queue"
+        => tcp::plan;
+    "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model"
+        => flows::plan;
+}

@@ -1,0 +1,222 @@
+//! Linux's TCP in a guest beside our model on the same link: one flow, over latency, loss and queue.
+
+use paceline_packets::loss::LossModel;
+use paceline_packets::queue::Share;
+use paceline_packets::tcp::Algorithm;
+use paceline_packets::{LinkSpec, Network};
+
+use super::bench::{
+    DATA, WIRE, cell, dumbbell, linux, near, refused, simulated, unless_skipped, with_guests,
+};
+use super::guests::Guests;
+use super::transfers::{START, Span, Transfer, transfers};
+use crate::parameters::kinds::{Unit, count, span};
+use crate::prelude::*;
+
+/// The bottleneck, in bits a second.
+const RATE: u64 = 10_000_000;
+/// What is not counted at the beginning: slow start, in seconds.
+const WARM_UP: u64 = 5;
+/// How far apart the model and Linux may be.
+const TOLERANCE: f64 = 0.05;
+/// The points of a window over time.
+const POINTS: u64 = 300;
+
+named! {
+    /// Who sends.
+    enum Sender {
+        Linux = "Linux in a guest",
+        Ours = "our model",
+    }
+}
+
+/// A link with one flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    rtt_ms: u64,
+    /// Packets lost in 1000, each way.
+    loss: u64,
+    /// Packets.
+    queue: u32,
+    /// Seconds after the start.
+    seconds: u64,
+}
+
+pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let rtts = parameters.points("rtt_ms", &count(3..=1_000))?;
+    let losses = parameters.points("loss_per_mille", &count(0..=100))?;
+    let queues = parameters.points("queues", &count(1..=10_000))?;
+    let seconds = parameters.one("horizon", &span(Unit::Secs, WARM_UP + 5..=10_000))?;
+    let mut points = Vec::new();
+    for &rtt_ms in &rtts {
+        for &loss in &losses {
+            points.extend(queues.iter().map(|&queue| Point { rtt_ms, loss, queue, seconds }));
+        }
+    }
+    let guests = Guests::new(&[]);
+    let mut cells = Vec::new();
+    for &point in &points {
+        let guests = guests.clone();
+        let run = move || Ok(measure(&point.guest(&guests)?, point));
+        cells.push(cell(point.key(Sender::Linux), 10.0 * point.formula(), run));
+        cells
+            .push(cell(point.key(Sender::Ours), point.formula(), move || Ok(measure(&point.ours()?, point))));
+    }
+    Ok(Plan::new(cells, move |results| unless_skipped(judge(&points, results))))
+}
+
+impl Point {
+    fn key(self, sender: Sender) -> String {
+        let Self { rtt_ms, loss, queue, seconds } = self;
+        format!("netwarp/tcp/{sender:?}/rtt{rtt_ms}/loss{loss}/queue{queue}/{seconds}s")
+    }
+
+    fn span(self) -> Span {
+        Span::after_start(WARM_UP, self.seconds)
+    }
+
+    fn network(self) -> Found<Network> {
+        let mut link = LinkSpec::new(RATE, 0).drop_tail(self.queue);
+        if self.loss > 0 {
+            let share = Share::ratio(self.loss, 1_000).ok_or_else(|| refused("no such share"))?;
+            link = link.loss(LossModel::Random(share));
+        }
+        dumbbell(1, 1_000 * self.rtt_ms, link)
+    }
+
+    fn guest(self, guests: &Guests) -> Found<Transfer> {
+        let model = with_guests(self.network()?)?;
+        // Nobody reads the last bytes: the run ends before.
+        let scripts = ["probe send 10.0.0.2 5001 1000000000000 cubic".into(), "probe sink 5001".into()];
+        let ran = guests.run(&model, &scripts, START, self.span().end())?;
+        let found = ran.captures.values().flat_map(|file| transfers(file)).next();
+        found.ok_or_else(|| {
+            CellError::Guests(format!("no connection was opened: {}", ran.consoles.join("\n")))
+        })
+    }
+
+    fn ours(self) -> Found<Transfer> {
+        let network = self.network()?;
+        let found = simulated(network, &[(0, 1)], linux(Algorithm::Cubic), self.span().end())?;
+        found.into_iter().next().ok_or_else(|| refused("no connection was opened"))
+    }
+
+    /// The goodput by Mathis et al. (1997), at most what the link has place for, in Mb/s.
+    fn formula(self) -> f64 {
+        let full = RATE as f64 * 1e-6 * DATA / WIRE;
+        let (rtt, loss) = (self.rtt_ms as f64 * 1e-3, self.loss as f64 * 1e-3);
+        // An ACK for every second segment.
+        let lossy = DATA * 8e-6 / rtt * (1.5 / (2.0 * loss)).sqrt();
+        lossy.min(full)
+    }
+}
+
+fn measure(transfer: &Transfer, point: Point) -> Measure {
+    let span = point.span();
+    let flight = transfer.flight(span, 100 * POINTS);
+    let segments: Vec<f64> = flight.iter().map(|(_, bytes)| bytes / DATA).collect();
+    let values = [
+        ("mbps", transfer.goodput(span)),
+        ("window", segments.iter().sum::<f64>() / segments.len() as f64),
+        ("retransmissions", transfer.resent(span) as f64),
+    ];
+    let over_time = flight.iter().step_by(100).map(|(time, bytes)| (time - 5.0, bytes / DATA)).collect();
+    Measure { values: values.into(), series: vec![over_time], ..Measure::default() }
+}
+
+fn judge(points: &[Point], results: &Results) -> Found<Finding> {
+    let columns = [
+        "round trip (ms)",
+        "loss",
+        "queue",
+        "Mathis",
+        "Linux",
+        "ours",
+        "off",
+        "window: Linux",
+        "ours",
+        "sent again: Linux",
+        "ours",
+    ];
+    let mut table = Table::new("Goodput in Mb/s, mean window in segments", columns);
+    let (mut claims, mut figures) = (Claims::default(), Vec::new());
+    for &point in points {
+        let of = |name: &str| -> Found<[f64; 2]> {
+            let [linux, ours] = Sender::ALL.map(|sender| results.value(&point.key(sender), name));
+            Ok([linux?, ours?])
+        };
+        let ([linux, ours], windows, resent) = (of("mbps")?, of("window")?, of("retransmissions")?);
+        let numbers = [
+            format!("{:.3}", point.formula()),
+            format!("{linux:.3}"),
+            format!("{ours:.3}"),
+            format!("{:+.1} %", 100.0 * (ours / linux - 1.0)),
+            format!("{:.1}", windows[0]),
+            format!("{:.1}", windows[1]),
+            format!("{:.0}", resent[0]),
+            format!("{:.0}", resent[1]),
+        ];
+        let Point { rtt_ms, loss, queue, .. } = point;
+        let at = [rtt_ms.to_string(), format!("{}", loss as f64 / 1_000.0), queue.to_string()];
+        table.row([&at[..], &numbers].concat());
+        let what = format!("round trip {rtt_ms} ms, loss {}, queue {queue}", at[1]);
+        claims.add(
+            format!("{what}: our goodput in Mb/s"),
+            format!("{linux:.3} (Linux in a guest)"),
+            "within 5 %",
+            || Ok(near(ours, linux, TOLERANCE, 3)),
+        )?;
+        claims.add(
+            format!("{what}: our mean window in segments"),
+            format!("{:.1} (Linux in a guest)", windows[0]),
+            "within 5 %",
+            || Ok(near(windows[1], windows[0], TOLERANCE, 1)),
+        )?;
+        figures.push(figure(point, results)?);
+    }
+    let finding =
+        Finding { about: about(), figures, tables: vec![table], notes: notes(), ..Finding::default() };
+    Ok(claims.put_into(finding))
+}
+
+fn figure(point: Point, results: &Results) -> Found<Figure> {
+    let series = Sender::ALL.map(|sender| -> Found<Series> {
+        let points = results.get(&point.key(sender))?.series[0].clone();
+        Ok(match sender {
+            Sender::Linux => Series::published(sender.name(), Kind::Lines, points),
+            Sender::Ours => Series::ours(sender.name(), Kind::Lines, points),
+        })
+    });
+    let [linux, ours] = series;
+    let Point { rtt_ms, loss, queue, .. } = point;
+    let title =
+        format!("Bytes under way: {rtt_ms} ms, loss {}, {queue} packets of queue", loss as f64 / 1_000.0);
+    Ok(plot(
+        title,
+        "What has left and is not acknowledged, over the time since the flow began. Published: Linux.",
+        [Axis::linear("time", "s"), Axis::linear("under way", "segments")],
+        vec![linux?, ours?],
+    ))
+}
+
+fn about() -> Vec<String> {
+    vec![
+        "One CUBIC flow over a link of 10 Mb/s with a drop-tail queue, between hosts at 1 Gb/s. Once it goes from a guest to another one, with \
+         Linux's TCP under simulated time; once between simulated hosts, with our TCP. Both lose the same packets: the nth on the link. Both are \
+         measured in captures at the sender's link, from 5 s after the start on: goodput is what is acknowledged, the window what has left \
+         and is not."
+            .into(),
+    ]
+}
+
+fn notes() -> Vec<String> {
+    vec![
+        "Mathis: MSS / RTT x sqrt(3 / (2 b p)) with an ACK for b = 2 segments, at most 1448 / 1538 of the link. It leaves out queues and \
+         timeouts, and what CUBIC does beyond Reno."
+            .into(),
+        "Ours is CUBIC as Linux computes it (`linux_cubic`). As RFC 9438 has it, the window of Reno grows by a segment a round trip once it is past \
+         the window before the last loss; in Linux it goes on at 8 / 15. At 40 ms and a loss of 0.01, where Reno decides, that alone is 9 % of the \
+         goodput."
+            .into(),
+    ]
+}

@@ -1,0 +1,19 @@
+//! The experiments with guests in their short form: that everything holds, or that they say why they cannot
+//! be run here.
+
+use paceline_experiments::Calibration;
+
+use crate::{findings, is_whole};
+
+#[test]
+fn guests_are_what_our_models_say() {
+    for finding in findings(&["netwarp-tcp"], 2, Calibration::default()) {
+        if let Some(reason) = finding.notes.iter().find(|note| note.starts_with("skipped: ")) {
+            assert!(finding.checks.is_empty());
+            eprintln!("{}: {reason}", finding.name);
+            continue;
+        }
+        is_whole(&finding);
+        assert!(finding.holds(), "{}: {:#?}", finding.name, finding.checks);
+    }
+}
