@@ -34,7 +34,7 @@ fn timeouts() -> impl Strategy<Value = [Time; 3]> {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    let flags = proptest::collection::vec(any::<bool>(), 12);
+    let flags = proptest::collection::vec(any::<bool>(), 13);
     let algorithms = vec![Algorithm::NewReno, Algorithm::Cubic, Algorithm::Dctcp, Algorithm::Bbr];
     let algorithms = proptest::sample::select(algorithms);
     let ecn = proptest::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
@@ -81,6 +81,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                     delay_divisor,
                     most_growth: DAY,
                 }),
+                linux_cubic: on[12],
                 pacing: on[8],
                 nagle: on[9],
                 restart_after_idle: on[10],

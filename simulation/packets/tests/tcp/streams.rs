@@ -44,7 +44,7 @@ impl Path for Rough {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    let flags = proptest::collection::vec(any::<bool>(), 11);
+    let flags = proptest::collection::vec(any::<bool>(), 12);
     let algorithms = proptest::sample::select(vec![
         Algorithm::NewReno,
         Algorithm::Cubic,
@@ -57,6 +57,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             mss,
             receive_buffer: buffer * 4000,
             ack_every: 1 + u8::from(on[0]),
+            linux_cubic: on[11],
             min_rto: Time::millis(200),
             timestamps: on[1],
             window_scaling: on[2],
