@@ -130,7 +130,7 @@ impl Booted {
             settings.push(of_guest);
         }
         let nodes: Vec<u32> = guests.iter().map(|(node, _)| *node).collect();
-        let terms = Terms { at_once: 2, ties: Default::default() };
+        let terms = Terms { at_once: 2, ties: Default::default(), policy: Default::default() };
         let outside = federates(model, guests, terms).map_err(failed)?;
         let count = nodes.len() as u32 + 1;
         let partition = model.partition(count);
