@@ -116,8 +116,9 @@ impl Guest {
         let process = Process::start(settings, emulator, plugin_end, monitor_end)?;
         // A grant is handed over in one write. A guest that stands reads it, so only one that hangs makes
         // this wait.
-        let set_limit = socket.set_write_timeout(Some(settings.patience));
-        set_limit.map_err(|source| settings.start_error(source))?;
+        let limit = Some(settings.patience);
+        let set_limits = socket.set_write_timeout(limit).and_then(|()| socket.set_read_timeout(limit));
+        set_limits.map_err(|source| settings.start_error(source))?;
         let mut monitor = Monitor::new(monitor, settings.patience);
         if let Some(file) = &settings.load {
             let loaded = monitor.load(file);
@@ -167,33 +168,40 @@ impl Guest {
     /// Takes what the guest has sent so far; gives what it did if it stands again, and `None` while it runs.
     /// Does not wait. A guest that has run longer in real time than its settings allow is given up here.
     pub fn read(&mut self) -> Result<Option<Stopped>, GuestError> {
+        self.receive(RecvFlags::DONTWAIT)
+    }
+
+    /// Waits until the guest stands again.
+    pub fn wait(&mut self) -> Result<Stopped, GuestError> {
+        loop {
+            // One call of the system for a grant's answer: the socket has the guest's patience as its limit.
+            if let Some(stopped) = self.receive(RecvFlags::empty())? {
+                return Ok(stopped);
+            }
+        }
+    }
+
+    fn receive(&mut self, flags: RecvFlags) -> Result<Option<Stopped>, GuestError> {
         loop {
             while let Some(record) = self.next_record()? {
                 if let Some(stopped) = self.take(record)? {
                     return Ok(Some(stopped));
                 }
             }
-            match recv(&self.socket, self.inbox.space(), RecvFlags::DONTWAIT) {
+            let received = recv(&self.socket, self.inbox.space(), flags);
+            match received {
                 Ok((0, _)) | Err(Errno::CONNRESET) => return Err(self.died()),
                 Ok((count, _)) => self.inbox.received(count),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(self.broken(&format!("its socket: {error}"))),
             }
-        }
-        match self.order {
-            Some((_, since)) if since.elapsed() > self.patience => Err(self.hung()),
-            _ => Ok(None),
-        }
-    }
-
-    /// Waits until the guest stands again.
-    pub fn wait(&mut self) -> Result<Stopped, GuestError> {
-        loop {
-            if let Some(stopped) = self.read()? {
-                return Ok(stopped);
+            // Looked at after frames, too: a guest that sends without end does not answer either.
+            if self.order.is_some_and(|(_, since)| since.elapsed() >= self.patience) {
+                return Err(self.hung());
             }
-            self.sleep()?;
+            if received == Err(Errno::AGAIN) {
+                return Ok(None);
+            }
         }
     }
 
