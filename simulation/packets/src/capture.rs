@@ -24,8 +24,8 @@ use crate::PacketError;
 use crate::flow::Flow;
 use crate::network::Network;
 
-use addresses::FlowAddress;
-pub(crate) use addresses::default_address;
+pub(crate) use addresses::{FlowAddress, default_address};
+pub(crate) use headers::{checksum, data_sum, frame_of_segment};
 pub(crate) use log::Log;
 pub(crate) use pcap::add_files;
 pub(crate) use record::{Packet, Record, Seen, Shown, seen_in};

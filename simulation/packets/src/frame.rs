@@ -13,6 +13,7 @@
 
 pub(crate) mod content;
 pub(crate) mod route;
+pub(crate) mod tcp;
 
 use std::sync::Arc;
 

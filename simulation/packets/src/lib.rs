@@ -56,6 +56,7 @@ mod switch;
 pub mod tcp;
 pub mod topology;
 mod udp;
+mod web;
 
 pub use error::PacketError;
 pub use flow::{Flow, Tcp, Transport, pairs};
@@ -74,3 +75,4 @@ pub use stations::Stations;
 pub use switch::results::{HeldUp, SwitchResults};
 pub use switch::{FlowControl, Switch, SwitchSettings};
 pub use udp::{Drive, Span, Trace, UDP_HEADER_BYTES, Udp};
+pub use web::{Web, WebClients, WebCounts, WebResult, WebServer};

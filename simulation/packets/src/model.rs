@@ -14,6 +14,7 @@ mod sound;
 mod special;
 mod state;
 mod switches;
+mod web;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ use crate::routing::{Ecmp, Routing};
 use crate::sample::Sampling;
 use crate::stations::Stations;
 use crate::switch::Switches;
+use crate::web::WebTable;
 
 pub use state::NodeState;
 
@@ -58,6 +60,8 @@ pub struct Packets {
     pub(crate) capture: Option<Arc<Capture>>,
     /// Where real machines are, if there are any.
     pub(crate) stations: Option<Arc<Stations>>,
+    /// Web clients and servers that exchange frames with them.
+    pub(crate) web: Option<Arc<WebTable>>,
 }
 
 impl Packets {
@@ -83,6 +87,7 @@ impl Packets {
             sampling: Sampling::default(),
             capture: None,
             stations: None,
+            web: None,
         };
         model.lookahead = model.least_delay();
         Ok(model)
@@ -223,9 +228,10 @@ impl Model for Packets {
         let (nodes, flows) = (self.network.nodes(), self.flows.list.len());
         let machines =
             self.stations.as_ref().map_or(String::new(), |stations| format!(", machines {stations:?}"));
+        let web = self.web.as_ref().map_or(String::new(), |table| table.parameters());
         let captured = self.capture.as_ref().map_or(String::new(), |capture| capture.parameters());
         format!(
-            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}{captured}{machines}",
+            "{nodes} nodes, {} ports, {flows} flows, {digest}, {}, {}, {:?}, {:?}, {:?}{captured}{machines}{web}",
             links.len(),
             self.spread,
             self.seed,
@@ -265,7 +271,7 @@ impl Model for Packets {
         if self.network.kind(node) != NodeKind::Host {
             let switch = self.switches.as_ref().map(|switches| switches.switch(&self.network, node));
             let switch = switch.map(|switch| Box::new(switch.expect("the settings of switches are checked")));
-            return NodeState { ports, host: None, switch, applications: None, without_route: 0 };
+            return NodeState { ports, host: None, switch, applications: None, web: None, without_route: 0 };
         }
         let flows = &self.flows;
         let connections = flows.connections(node);
@@ -284,7 +290,8 @@ impl Model for Packets {
             cx.schedule(tick_of(flows.list[flow as usize].start_ps).0, NetEvent::Open { flow });
         }
         let applications = self.prepare(node, cx);
-        NodeState { ports, host: Some(Box::new(host)), switch: None, applications, without_route: 0 }
+        let web = self.prepare_web(node, cx);
+        NodeState { ports, host: Some(Box::new(host)), switch: None, applications, web, without_route: 0 }
     }
 
     #[inline(always)]
@@ -336,6 +343,9 @@ impl Model for Packets {
             }
             NetEvent::Entering(entering) => self.enter(state, entering, cx),
             NetEvent::Pause { port, paused, slack } => self.obey(state, *port, *paused, *slack, cx),
+            NetEvent::WebArrive { group, slack } => self.web_arrive(state, *group, *slack, cx),
+            NetEvent::WebAsk { group, client, slack } => self.web_ask(state, (*group, *client), *slack, cx),
+            NetEvent::WebWake { key, generation } => self.web_wake(state, (*key, *generation), cx),
             NetEvent::Sample { port, .. } => self.take_sample(state, *port, cx),
         }
     }
@@ -345,7 +355,8 @@ impl Model for Packets {
         let host = state.host.as_ref().map_or(0, |host| size_of::<HostState>() + host.heap_bytes());
         let switch = state.switch.as_ref().map_or(0, |switch| switch.heap_bytes());
         let applications = state.applications.as_ref().map_or(0, |state| state.heap_bytes());
-        size_of::<NodeState>() + ports + host + switch + applications
+        let web = state.web.as_ref().map_or(0, |web| web.heap_bytes());
+        size_of::<NodeState>() + ports + host + switch + applications + web
     }
 
     fn commit(&self, lp: LpId, at: Time, event: &NetEvent, output: &mut NetOutput) {
@@ -356,6 +367,9 @@ impl Model for Packets {
         output.add_node(&self.flows, lp.0, &state.ports, state.host.as_deref());
         output.switches.add_node(lp.0, &state.ports, state.switch.as_deref());
         output.without_route += state.without_route;
+        if let (Some(table), Some(web)) = (&self.web, &state.web) {
+            output.web.add(table, lp.0, web);
+        }
         if let (Some(table), Some(state)) = (&self.applications, &state.applications) {
             output.applications.add(table, lp.0, state);
         }

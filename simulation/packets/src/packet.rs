@@ -145,6 +145,30 @@ pub enum NetEvent {
         /// By how many picoseconds the event is later than the moment.
         slack: u16,
     },
+    /// The next web client of an entry comes.
+    WebArrive {
+        /// The number of the entry.
+        group: u32,
+        /// By how many picoseconds the event is later than the moment.
+        slack: u16,
+    },
+    /// A web client asks again.
+    WebAsk {
+        /// The number of its entry.
+        group: u32,
+        /// Its number in that.
+        client: u32,
+        /// By how many picoseconds the event is later than the moment.
+        slack: u16,
+    },
+    /// A timer of a web client's or server's connection is due, unless the connection has asked for another
+    /// event since.
+    WebWake {
+        /// The connection, by ports and the peer's address.
+        key: u64,
+        /// What tells the event asked for last from others.
+        generation: u32,
+    },
     /// The queue at a port is sampled again.
     Sample {
         /// The port whose queue is looked at.
@@ -253,6 +277,17 @@ impl Hash for NetEvent {
                     Actor::Server(number) => (2, number),
                 };
                 hasher.write_u64(u64::from(number) << 32 | u64::from(slack) << 16 | kind << 8 | 8);
+            }
+            Self::WebArrive { group, slack } => {
+                hasher.write_u64(u64::from(group) << 32 | u64::from(slack) << 16 | 14);
+            }
+            Self::WebAsk { group, client, slack } => {
+                hasher.write_u64(u64::from(group) << 32 | u64::from(client));
+                hasher.write_u64(u64::from(slack) << 16 | 15);
+            }
+            Self::WebWake { key, generation } => {
+                hasher.write_u64(key);
+                hasher.write_u64(u64::from(generation) << 32 | 17);
             }
             Self::Sample { port, packets, bytes } => {
                 hasher.write_u64(bytes);

@@ -17,6 +17,7 @@ use crate::rdma::{Rdma, RdmaReceiver, RdmaSender, Traffic};
 use crate::sample::QueueSample;
 use crate::switch::results::SwitchResults;
 use crate::tcp::{Counters, State};
+use crate::web::{WebCounts, WebOutput, WebResult};
 
 /// What a federate leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,7 @@ pub struct NetOutput {
     pub(crate) logs: Vec<(u32, u32, Log)>,
     /// By node: the frames of the machine there, of those that sent or received any.
     frames: Vec<(u32, FrameCounts)>,
+    pub(crate) web: WebOutput,
 }
 
 impl NetOutput {
@@ -233,6 +235,10 @@ pub struct NetResults {
     pub frames: Vec<(u32, FrameCounts)>,
     /// What clients have done, by number.
     pub clients: Vec<ClientResult>,
+    /// What web clients have done, by number of their entry.
+    pub web: Vec<WebResult>,
+    /// What came to web clients and servers and was no segment of a connection.
+    pub web_counts: WebCounts,
     /// By group, its rounds.
     rounds: Vec<Vec<(u64, u64)>>,
 }
@@ -268,6 +274,7 @@ impl NetResults {
         links.sort_unstable();
         let mut frames: Vec<_> = outputs.iter().flat_map(|output| output.frames.iter().copied()).collect();
         frames.sort_unstable_by_key(|(node, _)| *node);
+        let (web, web_counts) = WebOutput::join(outputs.iter().map(|output| &output.web));
         let mut queues: Vec<_> = outputs.iter().flat_map(|output| output.samples.iter().cloned()).collect();
         queues.sort_unstable();
         let without_route = outputs.iter().map(|output| output.without_route).sum();
@@ -298,6 +305,8 @@ impl NetResults {
             mean_completion_s: mean_s(completions.iter().sum(), completions.len() as u64),
             clients: ApplicationOutput::clients(outputs.iter().map(|output| &output.applications)),
             rounds: ApplicationOutput::rounds(outputs.iter().map(|output| &output.applications)),
+            web,
+            web_counts,
             flows,
             frames,
             links,

@@ -95,6 +95,11 @@ impl Stations {
         content::arp_answer(&frame.bytes, *self.machines.get(&node)?)
     }
 
+    /// All hosts by their addresses.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.hosts.iter().map(|(address, node)| (*address, *node))
+    }
+
     pub(crate) fn is_machine(&self, node: u32) -> bool {
         self.machines.contains_key(&node)
     }

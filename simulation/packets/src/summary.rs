@@ -7,7 +7,9 @@
 mod applications;
 mod queues;
 mod rows;
+mod times;
 mod unfinished;
+mod web;
 
 use paceline_results::{Results, RunFacts, Summary};
 

@@ -25,7 +25,7 @@ const TO_PORTS: u32 = 1_024;
 
 /// How the packets of one direction of a flow show in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FlowAddress {
+pub(crate) struct FlowAddress {
     /// The addresses of the host that sends and of the one that receives.
     pub addresses: [u32; 2],
     /// The ports of sender and receiver.

@@ -88,12 +88,25 @@ pub(super) fn segment(
     segment: &Segment,
     (number, bytes, ecn): (u16, u32, Ecn),
 ) -> ([u8; SEGMENT], usize, u32) {
+    let firsts = (first_number(key.0, key.1), first_number(key.0, !key.1));
+    let (frame, end, length) = numbered_segment(flow, firsts, segment, number, ecn);
+    // The rest of what is below TCP would stand behind the packet.
+    (frame, end, bytes.max(length + BELOW_BYTES as u32))
+}
+
+/// The same with the first sequence numbers of both directions; and the bytes of TCP with its data.
+fn numbered_segment(
+    flow: &FlowAddress,
+    (first, first_of_peer): (u32, u32),
+    segment: &Segment,
+    number: u16,
+    ecn: Ecn,
+) -> ([u8; SEGMENT], usize, u32) {
     let header_bytes = segment.header_bytes();
     let length = (header_bytes + u32::from(segment.length)).min(MOST_BYTES);
     let &FlowAddress { ports: [from, to], scales: [scale, _], .. } = flow;
     let mut frame = [0; SEGMENT];
     put_below(&mut frame, flow, TCP, length, ecn, number);
-    let (first, first_of_peer) = (first_number(key.0, key.1), first_number(key.0, !key.1));
     let ack = if segment.has(Flags::ACK) { wire_number(first_of_peer, segment.ack) } else { 0 };
     put(&mut frame, ABOVE, from);
     put(&mut frame, ABOVE + 2, to);
@@ -109,8 +122,34 @@ pub(super) fn segment(
     debug_assert_eq!(end - ABOVE, header_bytes as usize);
     let checksum = checksum(sum(&frame[ABOVE..]) + pseudo_header(flow, TCP, length));
     put(&mut frame, ABOVE + 16, checksum);
-    // The rest of what is below TCP would stand behind the packet.
-    (frame, end, bytes.max(length + BELOW_BYTES as u32))
+    (frame, end, length)
+}
+
+/// A segment with its data as a frame of Ethernet, without what a file says of it. `firsts` are the first
+/// sequence numbers of its direction and of the other one.
+pub(crate) fn frame_of_segment(
+    flow: &FlowAddress,
+    firsts: (u32, u32),
+    segment: &Segment,
+    data: &[u8],
+    (number, ecn): (u16, Ecn),
+) -> Vec<u8> {
+    debug_assert_eq!(data.len(), usize::from(segment.length));
+    let (packet, end, _) = numbered_segment(flow, firsts, segment, number, ecn);
+    let mut frame = with_ethernet(&packet[..end]).split_off(BEFORE);
+    // The checksum is that of zeros in the place of the data.
+    let place = ETHERNET_BYTES + IPV4_BYTES + 16;
+    let zeros = u32::from(!u16::from_be_bytes([frame[place], frame[place + 1]]));
+    put(&mut frame, place, checksum(zeros + data_sum(data)));
+    frame.extend_from_slice(data);
+    frame
+}
+
+/// The sum of words of two bytes, a zero behind a last byte that is alone (RFC 1071): below 2^31 for what a
+/// packet holds.
+pub(crate) fn data_sum(data: &[u8]) -> u32 {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
+    data.chunks(2).map(word).sum()
 }
 
 /// Options in the places that Linux gives them, each padded to whole words by NOPs (RFC 7323, appendix A).
@@ -205,7 +244,7 @@ fn sum(bytes: &[u8]) -> u32 {
 }
 
 /// The checksum of the Internet (RFC 1071) from a sum of words.
-fn checksum(sum: u32) -> u16 {
+pub(crate) fn checksum(sum: u32) -> u16 {
     let folded = (sum >> 16) + (sum & 0xffff);
     !((folded + (folded >> 16)) as u16)
 }

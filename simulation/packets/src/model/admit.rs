@@ -33,6 +33,7 @@ impl Packets {
         let wire = |port: u32| self.network.wire(self.network.hop(lp.0, port));
         state.ports.len() == self.network.ports(lp.0) as usize
             && self.admits_applications(lp.0, is_host, state.applications.as_deref())
+            && self.admits_web(lp.0, state.web.as_deref())
             && (0..).zip(&state.ports).all(|(number, port)| port.fits(wire(number)))
             && state.ports.iter().all(|port| self.admits_log(port.log()))
             && state.host.as_ref().map_or(!is_host, |host| is_host && fits(host))
@@ -95,6 +96,10 @@ impl Packets {
             }
             NetEvent::Wake { flow, is_back: true, .. } => is_of(flow, "tcp") && ends(flow).to == lp.0,
             NetEvent::Act { actor, .. } => self.admits_act(lp.0, actor),
+            NetEvent::WebArrive { group, .. } | NetEvent::WebAsk { group, .. } => {
+                self.web.as_ref().is_some_and(|table| table.groups_at(lp.0).contains(&group))
+            }
+            NetEvent::WebWake { .. } => self.web.as_ref().is_some_and(|table| table.is_at(lp.0)),
             NetEvent::Ready { port } => port < self.network.ports(lp.0),
             NetEvent::Pause { port, .. } => self.switches.is_some() && port < self.network.ports(lp.0),
             NetEvent::Sample { port, .. } => self.sampling.has(lp.0, port),

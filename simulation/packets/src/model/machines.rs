@@ -57,7 +57,7 @@ impl Packets {
         Partition::table(&owners)
     }
 
-    fn frames(state: &mut NodeState) -> &mut FrameCounts {
+    pub(super) fn frames(state: &mut NodeState) -> &mut FrameCounts {
         &mut state.host.as_mut().expect("frames begin and end at hosts").frames
     }
 
@@ -74,6 +74,9 @@ impl Packets {
         let counts = Self::frames(state);
         counts.arrived += 1;
         counts.delay_sum_ps += u128::from(now_ps.saturating_sub(packet.body.sent_ps));
+        if self.web.is_some() {
+            self.web_take(state, now_ps, packet, cx);
+        }
     }
 
     /// What goes on from a node that a frame passes: from a router the frame with less time to live, or the

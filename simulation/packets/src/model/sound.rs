@@ -93,11 +93,16 @@ impl Packets {
             NetEvent::Frame(ref packet) => is_slack(packet.slack) && packet.body.is_consistent(),
             NetEvent::Emit(ref body) | NetEvent::Answer(ref body) => body.is_consistent(),
             NetEvent::Entering(ref entering) => self.is_sound_event(lp, &entering.packet),
-            NetEvent::Send { slack, .. } | NetEvent::Pause { slack, .. } | NetEvent::Act { slack, .. } => {
-                is_slack(slack)
-            }
+            NetEvent::Send { slack, .. }
+            | NetEvent::Pause { slack, .. }
+            | NetEvent::Act { slack, .. }
+            | NetEvent::WebArrive { slack, .. }
+            | NetEvent::WebAsk { slack, .. } => is_slack(slack),
             NetEvent::Ready { port } => self.network.wire(self.network.hop(lp.0, port)).is_special,
-            NetEvent::Open { .. } | NetEvent::Wake { .. } | NetEvent::Sample { .. } => true,
+            NetEvent::Open { .. }
+            | NetEvent::Wake { .. }
+            | NetEvent::WebWake { .. }
+            | NetEvent::Sample { .. } => true,
         }
     }
 

@@ -5,10 +5,11 @@
 use std::fmt::Write;
 
 use paceline_kernel::Time;
-use paceline_results::statistics::Distribution;
 use paceline_results::{Column, Summary};
 
 use super::rows::{quoted, seconds};
+use super::times::Times;
+use super::web;
 use crate::Packets;
 use crate::application::{Client, ClientResult, Habit, Kind, Table};
 use crate::clock::{PS_PER_SECOND, exact};
@@ -33,48 +34,6 @@ const APPLICATIONS: [Column; 16] = [
     Column::integers("stalls"),
     Column::reals("stalled_s"),
 ];
-
-/// Times, and what is said of them.
-#[derive(Default)]
-struct Times {
-    count: u64,
-    sum_ps: u128,
-    spread: Distribution,
-}
-
-impl Times {
-    fn of(all: impl IntoIterator<Item = u64>) -> Self {
-        let mut times = Self::default();
-        for ps in all {
-            times.count += 1;
-            times.sum_ps += u128::from(ps);
-            times.spread.add(ps as f64);
-        }
-        times
-    }
-
-    /// Count, mean, median and the 99th percentile, in seconds; nothing but the count without times.
-    fn numbers(&self) -> (u64, Option<[f64; 3]>) {
-        let part = |part| self.spread.quantile(part).unwrap_or(0.0) / 1e12;
-        let mean = || self.sum_ps as f64 / self.count as f64 / 1e12;
-        (self.count, (self.count > 0).then(|| [mean(), part(0.5), part(0.99)]))
-    }
-
-    fn tell(&self, [count, mean, p50, p99]: [&'static str; 4], summary: &mut Summary) {
-        let (number, times) = self.numbers();
-        summary.line(count, number);
-        if let Some(values) = times {
-            [mean, p50, p99].into_iter().zip(values).for_each(|(name, value)| summary.line(name, value));
-        }
-    }
-
-    fn fields(&self) -> String {
-        match self.numbers() {
-            (count, Some([mean, p50, p99])) => format!("{count},{mean:.9},{p50:.9},{p99:.9}"),
-            (count, None) => format!("{count},,,"),
-        }
-    }
-}
 
 /// What is said of the videos of clients.
 #[derive(Default)]
@@ -128,13 +87,24 @@ impl Packets {
         names: &[String],
         summary: &mut Summary,
     ) {
-        let Some(table) = &self.applications else { return };
-        if table.all.clients.is_empty() && table.all.groups.is_empty() {
-            return;
-        }
-        let end_ps = exact(end, 0);
-        tell(table, all, end_ps, summary);
         let mut text = String::new();
+        let table = self.applications.as_ref();
+        if let Some(table) = table.filter(|of| !of.all.clients.is_empty() || !of.all.groups.is_empty()) {
+            tell(table, all, exact(end, 0), summary);
+            self.rows(table, all, end, names, &mut text);
+        }
+        if let Some(table) = &self.web {
+            web::tell(table, all, end.as_secs_f64(), summary);
+            web::rows(table, all, names, &mut text);
+        }
+        if !text.is_empty() {
+            summary.table("applications.csv", &APPLICATIONS, move |to| to.write_all(text.as_bytes()));
+        }
+    }
+
+    /// A row for each client and each group.
+    fn rows(&self, table: &Table, all: &NetResults, end: Time, names: &[String], text: &mut String) {
+        let end_ps = exact(end, 0);
         for (client, result) in table.all.clients.iter().zip(&all.clients) {
             let host = &names[self.flows.ends[client.lines[0] as usize].from as usize];
             let (responses, jobs) = (Times::of(result.responses.iter()), Times::of(result.jobs.iter()));
@@ -149,7 +119,6 @@ impl Packets {
             let jobs = rounds(all, number).fields();
             let _ = writeln!(text, "{},{},,,,,,{jobs},,,,,", quoted(&group.name), group.kind);
         }
-        summary.table("applications.csv", &APPLICATIONS, move |to| to.write_all(text.as_bytes()));
     }
 }
 

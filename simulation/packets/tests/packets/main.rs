@@ -18,3 +18,4 @@ mod traces;
 mod tshark;
 mod udp;
 mod validation;
+mod web;

@@ -12,6 +12,7 @@ use paceline_packets::tcp::{Algorithm, Counters, Settings};
 use paceline_packets::{Drive, Flow, LinkSpec, Packets, Tcp, Udp, topology};
 
 use crate::capture::{Files, mixed, sequential};
+use crate::web::crowd;
 
 /// A folder with these files; nothing where there is no tshark.
 fn folder(name: &str, files: &Files) -> Option<PathBuf> {
@@ -58,6 +59,8 @@ fn tshark_has_no_complaint() {
         ("mixed", mixed(), "left-0", None),
         ("mixed-whole", mixed(), "left-1", Some(2_000)),
         ("mixed-router", mixed(), "router-right -> router-left", None),
+        ("web", crowd(true), "right-0", Some(2_000)),
+        ("web-fresh", crowd(false), "router-left -> router-right", Some(2_000)),
         ("odd", odd(), "host-0", None),
         ("odd-whole", odd(), "host-0", Some(262_144)),
     ] {
