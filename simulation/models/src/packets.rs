@@ -80,7 +80,7 @@ pub fn complete(
     let transfers = waits::transfers(&all.waits, &all.entries, &all.flows, &network)?;
     let applications = applications::read(section, &network, transfers, &mut all)?;
     let Entries { flows, entries, .. } = all;
-    if flows.is_empty() && stations.is_none() {
+    if flows.is_empty() && stations.is_none() && !applications.has_web() {
         let allowed = "lines `[[model.flows]]`, each followed by `from`, `to`, `transport` and its keys, or \
                        `[[model.applications]]`";
         return Err(section.refuse("flows", "a network in which nobody sends", allowed));

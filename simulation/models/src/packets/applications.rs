@@ -6,12 +6,13 @@ mod clients;
 mod collectives;
 mod sizes;
 mod video;
+mod web;
 
 use std::sync::Arc;
 
 use paceline_packets::application::{Applications, Transfer};
 use paceline_packets::tcp::Settings;
-use paceline_packets::{Network, PacketError, Packets, Tcp};
+use paceline_packets::{Network, PacketError, Packets, Tcp, Web};
 use paceline_scenario::{Picoseconds, ScenarioError, Section};
 
 use super::flows::Entries;
@@ -25,15 +26,17 @@ enum Kind {
     Http,
     Video,
     Incast,
+    HttpClients,
     AllReduce,
     AllToAll,
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("request-response", Kind::RequestResponse),
     ("http", Kind::Http),
     ("video", Kind::Video),
     ("incast", Kind::Incast),
+    ("http-clients", Kind::HttpClients),
     ("all-reduce", Kind::AllReduce),
     ("all-to-all", Kind::AllToAll),
 ];
@@ -48,6 +51,8 @@ struct Common {
 /// The applications, and the tables that they come from by name.
 pub struct Read {
     all: Applications,
+    /// Clients of real machines.
+    web: Web,
     entries: Vec<(Arc<str>, Section)>,
 }
 
@@ -59,6 +64,10 @@ impl Read {
         section: &Section,
         tables: &[(usize, Section)],
     ) -> Result<Packets, ScenarioError> {
+        let model = match self.has_web() {
+            true => model.web(&self.web).map_err(|error| self.refuse(section, &error))?,
+            false => model,
+        };
         let Applications { clients, transfers, .. } = &self.all;
         if clients.is_empty() && transfers.is_empty() {
             return Ok(model);
@@ -71,6 +80,11 @@ impl Read {
             }
             _ => self.refuse(section, &error),
         })
+    }
+
+    /// Whether there are clients of real machines.
+    pub fn has_web(&self) -> bool {
+        !self.web.clients.is_empty()
     }
 
     /// What the library refuses, told at its table.
@@ -93,10 +107,10 @@ pub fn read(
     flows: &mut Entries,
 ) -> Result<Read, ScenarioError> {
     let all = Applications { transfers, ..Applications::default() };
-    let mut read = Read { all, entries: Vec::new() };
+    let mut read = Read { all, web: Web::default(), entries: Vec::new() };
     for (number, mut entry) in (0u32..).zip(section.tables("applications")?) {
         let first = flows.flows.len();
-        let name = read_entry(&mut entry, network, number, &mut read.all, flows)?;
+        let name = read_entry(&mut entry, network, number, &mut read, flows)?;
         let class = flows::read_class(&mut entry)?;
         flows.flows[first..].iter_mut().for_each(|flow| flow.class = class);
         flows.entries.push((first, entry.clone()));
@@ -111,7 +125,7 @@ fn read_entry(
     entry: &mut Section,
     network: &Network,
     number: u32,
-    all: &mut Applications,
+    Read { all, web, .. }: &mut Read,
     flows: &mut Entries,
 ) -> Result<Arc<str>, ScenarioError> {
     let kind = entry.choice("kind", &KINDS, None)?;
@@ -127,6 +141,7 @@ fn read_entry(
         Kind::Http => clients::http(entry, network, &common, all, flows)?,
         Kind::Incast => clients::incast(entry, network, &common, all, flows)?,
         Kind::Video => video::read(entry, network, &common, all, flows)?,
+        Kind::HttpClients => web::read(entry, network, &common, web)?,
         Kind::AllReduce => collectives::all_reduce(entry, network, &common, all, flows)?,
         Kind::AllToAll => collectives::all_to_all(entry, network, &common, all, flows)?,
     }

@@ -49,7 +49,7 @@ impl Common {
 }
 
 /// Reads `count`: how many jobs.
-fn count(entry: &mut Section) -> Result<Option<u64>, ScenarioError> {
+pub fn count(entry: &mut Section) -> Result<Option<u64>, ScenarioError> {
     let count: Option<u64> = entry.optional("count")?;
     if count == Some(0) {
         return Err(entry.refuse(

@@ -68,6 +68,21 @@ fn applications_of_every_kind_are_read() {
     }
 }
 
+/// Nobody is there whom they could ask: without machines the model says so at their table.
+#[test]
+fn clients_of_guests_are_refused_without_one() {
+    let keys = "kind = \"http-clients\"\nfrom = \"left-*\"\nserver = \"right-0\"\nclients = 10\ncount = 5\n\
+                arrival = \"1ms\"\nthink = \"1s\"\npersistent = false\npath = \"/index.html\"\nport = 8080\n";
+    refused(&dumbbell(keys), &["net.toml:7:8", "no machine in the network", "networks with machines"]);
+    let more = |more: &str| dumbbell(&format!("{keys}{more}\n"));
+    refused(&more("class = 1"), &["frames of machines have no class"]);
+    refused(&more("below_bytes = 20"), &["frames have the headers of Ethernet and IPv4"]);
+    refused(&dumbbell(&keys.replace("8080", "0")), &["`port` is 0", "from 1 to 65535"]);
+    refused(&dumbbell(&keys.replace("right-0", "right-9")), &["right-9"]);
+    refused(&dumbbell(&keys.replace("count = 5", "count = 0")), &["a count of 0"]);
+    refused(&dumbbell(&keys.replace("left-*", "router-left")), &["which is a router", "hosts"]);
+}
+
 /// Four at 100 Mb/s: segments of 1 s at the middle bitrate of 20 Mb/s, not at 90.
 #[test]
 fn videos_take_the_bitrate_that_fits() {
