@@ -28,7 +28,7 @@ impl Seat {
             self.read(model);
         }
         let name = self.machine.name().to_owned();
-        if self.step != Step::Idle {
+        if self.step != Step::Idle || self.is_off {
             return Err(format!("guest {name} cannot go on, so it cannot be saved"));
         }
         let failed = |reason: &dyn std::fmt::Display| format!("guest {name} cannot be saved: {reason}");
