@@ -190,7 +190,7 @@ impl AnyModel for Emulated {
         how.settings.federates = Some(self.emulation.federates(simulated));
         let watched = started.watched.clone();
         let (model, settings) = (self.emulation.model.clone(), &how.settings);
-        let terms = Terms { at_once: cores(settings), ties: settings.ties() };
+        let terms = Terms { at_once: cores(settings), ties: settings.ties(), ..Terms::default() };
         let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
         let outside = outside.map_err(|error| {
             Special::NoGuest(format!("the thread of the guests cannot be started: {error}"))
