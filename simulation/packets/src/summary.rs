@@ -88,7 +88,7 @@ impl Packets {
         summary.line("packets_sent", all.packets_sent);
         summary.line("packets_arrived", all.packets_arrived);
         summary.line("packets_dropped", all.packets_dropped);
-        if self.network().convergence().is_some() {
+        if self.network().convergence().is_some() || all.packets_without_route > 0 {
             summary.line("packets_without_route", all.packets_without_route);
         }
         summary.line("packets_in_flight", all.packets_in_flight);
@@ -135,7 +135,9 @@ impl Packets {
 
 /// Rates and times; what has no value is left out.
 fn measure(all: &NetResults, rows: &[FlowRow], run_s: f64, summary: &mut Summary) {
-    if run_s > 0.0 {
+    // Where frames of machines are all there is, a goodput of zero would be read as theirs.
+    let has_flows = !rows.is_empty() || all.frames.is_empty();
+    if run_s > 0.0 && has_flows {
         let bytes: u64 = rows.iter().map(|row| row.bytes).sum();
         summary.line("goodput_bps", bytes as f64 * 8.0 / run_s);
     }
@@ -143,7 +145,9 @@ fn measure(all: &NetResults, rows: &[FlowRow], run_s: f64, summary: &mut Summary
         summary.line("mean_delay_s", mean_s);
     }
     let completions: Vec<u64> = rows.iter().filter_map(FlowRow::completion_ps).collect();
-    summary.line("flows_done", completions.len());
+    if has_flows {
+        summary.line("flows_done", completions.len());
+    }
     if !completions.is_empty() {
         let sum_ps: u128 = completions.iter().map(|ps| u128::from(*ps)).sum();
         summary.line("mean_completion_s", sum_ps as f64 / completions.len() as f64 / 1e12);
