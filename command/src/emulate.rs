@@ -181,7 +181,10 @@ impl AnyModel for Emulated {
         let seed = how.settings.seed;
         let started = self.emulation.start(&self.ready, seed, failures, &|| monitor.stopped());
         let started = started.map_err(|error| match error {
-            StartError::Stopped => CommandError::Interrupted,
+            StartError::Stopped => {
+                warn("stopped before the guests had started: there are no results");
+                CommandError::Interrupted
+            }
             other => Special::NoGuest(other.to_string()).into(),
         })?;
         let progress = progress::show(&progress, &monitor, how.settings.until, &started.watched);
