@@ -31,9 +31,9 @@ pub fn read(
     let hosts = select_at(entry, network, "from")?;
     let server: String = entry.required("server")?;
     let server = network.node(&server).map_err(|error| refuse(entry, "server", &error))?;
-    let port = entry.or_where("port", 80, |port| *port > 0, "from 1 to 65535")?;
+    let port: u32 = entry.or_where("port", 80, |port| (1..=0xffff).contains(&port), "from 1 to 65535")?;
     let path = entry.or("path", "/".to_owned())?;
-    let clients: u32 = entry.or_where("clients", 1, |count| *count > 0, "at least 1 at each host")?;
+    let clients: u32 = entry.or_where("clients", 1, |count| count > 0, "at least 1 at each host")?;
     let spans = Spans::read(entry)?;
     let interval = spans.time(entry, "arrival", Picoseconds::default())?;
     let think = spans.time(entry, "think", Picoseconds::default())?;
@@ -44,7 +44,7 @@ pub fn read(
             name: common.name.clone(),
             host,
             server,
-            port,
+            port: port as u16,
             path: path.clone(),
             clients: Some(clients),
             interval,
@@ -52,7 +52,7 @@ pub fn read(
             think,
             is_kept,
             start_ps: common.start_ps,
-            tcp: common.tcp.sender.clone(),
+            tcp: (*common.tcp.sender).clone(),
         });
     }
     Ok(())

@@ -1,8 +1,13 @@
 //! Applications: what is read, what comes of it, and what is refused.
 
-use paceline_kernel::Time;
+use std::path::Path;
 
-use super::{file, refused, run, value};
+use paceline_kernel::Time;
+use paceline_packets::Stations;
+use paceline_scenario::Scenario;
+
+use super::{file, refused, run, run_model, value};
+use crate::packets::{complete, read_network};
 
 /// A dumbbell of four clients on the left and four servers on the right, and this table.
 fn dumbbell(table: &str) -> String {
@@ -81,6 +86,27 @@ fn clients_of_guests_are_refused_without_one() {
     refused(&dumbbell(&keys.replace("right-0", "right-9")), &["right-9"]);
     refused(&dumbbell(&keys.replace("count = 5", "count = 0")), &["a count of 0"]);
     refused(&dumbbell(&keys.replace("left-*", "router-left")), &["which is a router", "hosts"]);
+}
+
+/// Each host of `from` has as many as the table says. A machine that is not run answers none of them.
+#[test]
+fn clients_of_guests_are_read() {
+    let keys =
+        "kind = \"http-clients\"\nfrom = \"left-*\"\nserver = \"right-0\"\nclients = 10\narrival = \"1ms\"\n";
+    let text = dumbbell(keys);
+    let scenario = Scenario::parse("net.toml", &text, Path::new("."), &[]);
+    let mut section = scenario.and_then(|mut scenario| scenario.section("model")).unwrap();
+    let (network, notices) = read_network(&mut section, 1).unwrap();
+    let stations = Stations::new(&network, &[(network.node("right-0").unwrap(), None)]).unwrap();
+    let model = complete(&mut section, 1, (network, notices), Some(stations)).unwrap();
+    section.finish().unwrap();
+    let summary = run_model(model, Time::secs(1));
+    assert_eq!(value(&summary, "web_connections"), 40.0);
+    assert_eq!(value(&summary, "web_requests_waiting"), 40.0);
+    let rows = file(summary, "applications.csv");
+    let line = rows.lines().nth(4).unwrap();
+    assert!(line.starts_with("http-clients-0,http-clients,left-3,0,"), "{line}");
+    assert_eq!(line.split(',').count(), rows.lines().next().unwrap().split(',').count(), "{line}");
 }
 
 /// Four at 100 Mb/s: segments of 1 s at the middle bitrate of 20 Mb/s, not at 90.
