@@ -123,13 +123,14 @@ impl Packets {
         }
         for (to, bytes) in frames {
             let counts = Self::frames(state);
-            let body = FrameBody::new(bytes, now_ps, counts.sent as u32).expect("segments are short");
-            if self.network.has_route(node, to) {
-                counts.sent += 1;
-                self.forward(state, now_ps, to, FramePacket::sent(body, to), cx);
-            } else {
+            let body = FrameBody::new(bytes, now_ps, counts.sent as u32);
+            // Only the state of a damaged checkpoint has segments that are too long.
+            let Some(body) = body.filter(|_| self.network.has_route(node, to)) else {
                 counts.unforwarded += 1;
-            }
+                continue;
+            };
+            counts.sent += 1;
+            self.forward(state, now_ps, to, FramePacket::sent(body, to), cx);
         }
     }
 }

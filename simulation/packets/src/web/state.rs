@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::connection::{Side, WebConnection};
 use super::result::{WebCounts, WebResult};
+use super::table::PORTS;
 use crate::application::Log;
 use crate::clock::MOST_COUNT;
 
@@ -62,6 +63,7 @@ impl WebState {
                 }
         };
         self.groups.len() == groups
+            && self.next_port < PORTS
             && self.counts.all().iter().all(|count| *count <= MOST_COUNT)
             && self.groups.iter().all(|group| {
                 group.result.is_consistent() && group.clients.values().all(|client| client.done <= MOST_COUNT)
