@@ -19,6 +19,9 @@ const RATE: u64 = 10_000_000;
 const WARM_UP: u64 = 5;
 /// How far apart the model and Linux may be.
 const TOLERANCE: f64 = 0.05;
+/// The receive buffer of our model, 6 MiB, from the first segment on. By itself Linux begins with less and
+/// lets it grow.
+const BUFFER: &str = "echo 4096 6291456 6291456 >/proc/sys/net/ipv4/tcp_rmem";
 /// The points of a window over time.
 const POINTS: u64 = 300;
 
@@ -87,7 +90,8 @@ impl Point {
     fn guest(self, guests: &Guests) -> Found<Transfer> {
         let model = with_guests(self.network()?)?;
         // Nobody reads the last bytes: the run ends before.
-        let scripts = ["probe send 10.0.0.2 5001 1000000000000 cubic".into(), "probe sink 5001".into()];
+        let scripts =
+            ["probe send 10.0.0.2 5001 1000000000000 cubic".into(), format!("{BUFFER}; probe sink 5001")];
         let ran = guests.run(&model, &scripts, START, self.span().end())?;
         let found = ran.captures.values().flat_map(|file| transfers(file)).next();
         found.ok_or_else(|| {
@@ -217,6 +221,10 @@ fn notes() -> Vec<String> {
         "Ours is CUBIC as Linux computes it (`linux_cubic`). As RFC 9438 has it, the window of Reno grows by a segment a round trip once it is past \
          the window before the last loss; in Linux it goes on at 8 / 15. At 40 ms and a loss of 0.01, where Reno decides, that alone is 9 % of the \
          goodput."
+            .into(),
+        "The guest's receive buffer is that of our model, 6 MiB. By itself Linux lets it grow with the window: at 100 ms and a queue of 80 packets it \
+         is then too small for what waits behind a hole in recovery, the sender stops, and goes on with bursts of which the queue drops a part. \
+         Each loss then is two, and the mean window 115 segments instead of 145, though the goodput is only 0.7 % less."
             .into(),
     ]
 }
