@@ -74,9 +74,14 @@ pub(super) fn refused(error: impl std::fmt::Display) -> CellError {
     CellError::Network(error.to_string())
 }
 
-/// A cell that measures virtual time alone.
+/// A cell that measures virtual time alone. It runs on a thread of its own: a worker of the pool that waits
+/// for the engine begins other cells meanwhile, and then the guests of all cells run at once.
 pub(super) fn cell(key: String, weight: f64, job: impl FnOnce() -> Found<Measure> + Send + 'static) -> Cell {
-    Cell { key, weight, alone: false, job: Box::new(job) }
+    let on_a_thread = move || {
+        let ended = std::thread::spawn(job).join();
+        ended.unwrap_or_else(|_| Err(CellError::Guests("the thread of a run has panicked".into())))
+    };
+    Cell { key, weight, alone: false, job: Box::new(on_a_thread) }
 }
 
 /// The judgement, or where the emulator is missing a finding that says so instead.
