@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod cards;
 mod emulator;
 mod error;
 mod monitor;
@@ -36,6 +37,7 @@ mod process;
 mod settings;
 mod wire;
 
+use cards::Cards;
 use monitor::Monitor;
 use process::Process;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -89,7 +91,7 @@ pub struct Guest {
     socket: UnixStream,
     monitor: Monitor,
     inbox: Inbox,
-    frames: Vec<Frame>,
+    cards: Cards,
     clock_ns: u64,
     /// What it was let to do, and since when in real time; `None` if it stands.
     order: Option<(Order, Instant)>,
@@ -130,7 +132,7 @@ impl Guest {
             socket,
             monitor,
             inbox: Inbox::default(),
-            frames: Vec::new(),
+            cards: Cards::new(settings),
             clock_ns: 0,
             order: Some((Order::Run { until_ns: 0 }, Instant::now())),
             patience: settings.patience,
@@ -153,7 +155,8 @@ impl Guest {
     }
 
     /// Lets the guest run up to `until_ns`, with the frames that arrive until then in the order of their
-    /// times, which are before `until_ns`. Returns without waiting for it.
+    /// times, which are before `until_ns`. Returns without waiting for it. A frame that is longer than its
+    /// card takes does not arrive, and is counted ([`too_long`](Self::too_long)).
     ///
     /// # Panics
     ///
@@ -162,7 +165,8 @@ impl Guest {
         assert!(self.order.is_none() && !self.is_over, "guest {} was granted time while it runs", self.name);
         assert!(frames.is_sorted_by_key(|f| f.time_ns), "frames out of order for guest {}", self.name);
         assert!(frames.last().is_none_or(|f| f.time_ns < until_ns), "frames after a grant's end");
-        self.tell(&wire::grant(until_ns, frames), Order::Run { until_ns })
+        let message = wire::grant(until_ns, self.cards.arriving(frames));
+        self.tell(&message, Order::Run { until_ns })
     }
 
     /// Takes what the guest has sent so far; gives what it did if it stands again, and `None` while it runs.
@@ -209,6 +213,13 @@ impl Guest {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.order.map(|(_, since)| since + self.patience)
+    }
+
+    /// How many frames did not arrive because they are longer than an Ethernet header, a VLAN tag and the MTU
+    /// of their card.
+    #[must_use]
+    pub fn too_long(&self) -> u64 {
+        self.cards.too_long
     }
 
     /// The real CPU time of its process so far, in steps of 10 ms.
@@ -304,8 +315,8 @@ impl Guest {
             }
             Record::Refused { reason } => Err(GuestError::Refused { guest: self.name.clone(), reason }),
             Record::Left(frame) => {
-                self.frames.push(frame);
-                Ok(None)
+                let time_ns = frame.time_ns;
+                if self.cards.keep(frame) { Ok(None) } else { Err(self.flooded(time_ns)) }
             }
             Record::Paused { time_ns } if time_ns != self.clock_ns => {
                 Err(self.broken(&format!("it paused at {time_ns} ns to be saved, not where it stood")))
@@ -334,7 +345,7 @@ impl Guest {
     fn stopped(&mut self, time_ns: u64, next_ns: Option<u64>, state: GuestState) -> Stopped {
         self.order = None;
         self.clock_ns = time_ns;
-        Stopped { time_ns, frames: std::mem::take(&mut self.frames), next_ns, state }
+        Stopped { time_ns, frames: self.cards.take(), next_ns, state }
     }
 
     /// Sleeps until something comes from the guest, or it is to be given up.
@@ -374,6 +385,12 @@ impl Guest {
         };
         self.process.kill();
         error
+    }
+
+    fn flooded(&mut self, time_ns: u64) -> GuestError {
+        self.is_over = true;
+        self.process.kill();
+        GuestError::Flooded { guest: self.name.clone(), time_ns, most_bytes: self.cards.most_bytes }
     }
 
     fn broken(&self, reason: &str) -> GuestError {

@@ -80,6 +80,19 @@ pub enum GuestError {
         /// What it wrote last.
         last_words: Box<LastWords>,
     },
+    /// More left the guest's cards in one grant than its settings allow.
+    #[error(
+        "guest {guest}: floods its cards: more than {most_bytes} bytes of frames in one grant, at {} of virtual time",
+        Seconds(*time_ns)
+    )]
+    Flooded {
+        /// The guest's name.
+        guest: String,
+        /// When the frame left that was one too many.
+        time_ns: u64,
+        /// What its settings allow.
+        most_bytes: u64,
+    },
     /// What came over the socket makes no sense.
     #[error("guest {guest}: {reason}, after {} of virtual time", Seconds(*time_ns))]
     Protocol {
@@ -109,6 +122,7 @@ impl GuestError {
         match &mut self {
             Self::Died { time_ns, .. }
             | Self::Hung { time_ns, .. }
+            | Self::Flooded { time_ns, .. }
             | Self::Protocol { time_ns, .. }
             | Self::Save { time_ns, .. } => *time_ns = time_of(*time_ns),
             Self::NoEmulator { .. }

@@ -28,6 +28,13 @@ pub struct Card {
     pub mtu: u16,
 }
 
+impl Card {
+    /// Bytes of the longest frame that it takes: the header of Ethernet, a VLAN tag (IEEE 802.1Q) and the MTU.
+    pub(super) fn longest_frame(&self) -> usize {
+        14 + 4 + usize::from(self.mtu)
+    }
+}
+
 /// What a guest is. Everything that it sees comes from here and from the frames that it is sent.
 #[derive(Clone, Debug)]
 pub struct GuestSettings {
@@ -67,6 +74,9 @@ pub struct GuestSettings {
     pub seed: u64,
     /// How long one grant may take in real time before the guest is given up.
     pub patience: Duration,
+    /// How many bytes of frames may leave its cards in one grant before the guest is given up: frames are in
+    /// memory until the guest stands.
+    pub most_bytes: u64,
     /// More arguments of the plugin, for its tests.
     pub plugin_arguments: Vec<String>,
 }
@@ -92,6 +102,7 @@ impl GuestSettings {
             appends: false,
             seed: 0,
             patience: Duration::from_secs(60),
+            most_bytes: 1 << 30,
             plugin_arguments: Vec::new(),
         }
     }

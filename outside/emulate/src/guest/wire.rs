@@ -113,10 +113,14 @@ fn put(message: &mut Vec<u8>, kind: u32, time_ns: u64, value: u64, bytes: &[u8])
 }
 
 /// The message that lets a guest run, with all its frames.
-pub(super) fn grant(until_ns: u64, frames: &[Frame]) -> Vec<u8> {
-    let size: usize = frames.iter().map(|f| HEADER + f.bytes.len()).sum();
-    let mut message = Vec::with_capacity(HEADER + size);
-    put(&mut message, GRANT, until_ns, frames.len() as u64, &[]);
+pub(super) fn grant<'a>(until_ns: u64, frames: impl Iterator<Item = &'a Frame> + Clone) -> Vec<u8> {
+    let (mut count, mut size) = (0, HEADER);
+    for frame in frames.clone() {
+        count += 1;
+        size += HEADER + frame.bytes.len();
+    }
+    let mut message = Vec::with_capacity(size);
+    put(&mut message, GRANT, until_ns, count, &[]);
     for frame in frames {
         put(&mut message, FRAME, frame.time_ns, frame.card as u64, &frame.bytes);
     }

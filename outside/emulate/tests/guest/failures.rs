@@ -2,8 +2,11 @@
 //! time.
 
 use super::support::{MS, SECOND, console, emulator, folder, loaded, run_to_end};
-use paceline_emulate::guest::{Guest, GuestError, GuestState};
+use paceline_emulate::guest::{Emulator, Guest, GuestError, GuestState};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn signal(guest: &Guest, signal: Signal) {
@@ -39,8 +42,81 @@ fn an_emulator_that_hangs_is_given_up() {
     guest.wait().unwrap();
     signal(&guest, Signal::STOP);
     guest.grant(start + SECOND, &[]).unwrap();
+    let since = Instant::now();
     let error = guest.wait().unwrap_err();
     assert!(matches!(error, GuestError::Hung { time_ns, .. } if time_ns == start), "{error:?}");
+    assert!(since.elapsed() < settings.patience + Duration::from_secs(2), "{:?}", since.elapsed());
+
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    guest.wait().unwrap();
+    signal(&guest, Signal::STOP);
+    let error = guest.save(&settings.console.with_file_name("saved")).unwrap_err();
+    assert!(matches!(error, GuestError::Hung { time_ns, .. } if time_ns == start), "{error:?}");
+}
+
+/// A folder with the emulator of another, and one part of it replaced.
+fn emulator_with(name: &str, part: &str, put: impl FnOnce(&Path)) -> Emulator {
+    let folder = folder(name);
+    let program = "root/usr/bin/qemu-system-x86_64";
+    fs::create_dir_all(folder.join(program).parent().unwrap()).unwrap();
+    let kernel = emulator().unwrap().kernel();
+    for other in [program, "plugin.so", "vmlinux"].into_iter().filter(|other| *other != part) {
+        symlink(kernel.with_file_name(other), folder.join(other)).unwrap();
+    }
+    put(&folder.join(part));
+    Emulator::at(folder).unwrap()
+}
+
+#[test]
+fn an_emulator_that_is_missing_or_does_not_fit_says_so() {
+    let Some(good) = emulator() else { return };
+    let nowhere = Emulator::at("/nowhere").unwrap_err();
+    assert!(
+        matches!(&nowhere, GuestError::NoEmulator { path } if path.starts_with("/nowhere")),
+        "{nowhere:?}"
+    );
+    assert!(nowhere.to_string().contains("run scripts/emulator"), "{nowhere}");
+
+    let mut settings = loaded(&good, &folder("misfit"), "true");
+    settings.patience = Duration::from_secs(3);
+    let start = |emulator: &Emulator| Guest::start(&settings, emulator).and_then(|mut guest| guest.wait());
+
+    let script = |line: &'static str| {
+        move |program: &Path| {
+            fs::write(program, format!("#!/bin/sh\n{line}\n")).unwrap();
+            fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    };
+    let program = "root/usr/bin/qemu-system-x86_64";
+    let stranger = emulator_with("stranger", program, script("echo 'what is -accel?' >&2; exit 2"));
+    let text = start(&stranger).unwrap_err().to_string();
+    let words = ["guest web: ", "status 2", "0.000000000 s of virtual time", "emulator: what is -accel?"];
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+
+    let silent = emulator_with("silent", program, script("exec sleep 100"));
+    let error = start(&silent).unwrap_err();
+    assert!(matches!(error, GuestError::Hung { time_ns: 0, .. }), "{error:?}");
+}
+
+#[test]
+fn a_guest_that_computes_or_halts_for_ever_stands_where_it_is_granted() {
+    let Some(emulator) = emulator() else { return };
+    for (script, computes) in [("while :; do :; done", true), ("halt -f", false)] {
+        let settings = loaded(&emulator, &folder("for-ever"), script);
+        let mut guest = Guest::start(&settings, &emulator).unwrap();
+        let mut now = guest.wait().unwrap().time_ns;
+        let mut last = None;
+        for window in [2 * SECOND, 7 * MS, 100 * MS] {
+            now += window;
+            guest.grant(now, &[]).unwrap();
+            let stopped = guest.wait().unwrap();
+            assert_eq!((stopped.state, stopped.time_ns), (GuestState::Standing, now), "{script}");
+            last = stopped.next_ns;
+        }
+        // One that has halted does nothing by itself for hours.
+        assert_eq!(last == Some(now), computes, "{script}: {last:?}");
+        assert!(computes || last.is_none_or(|next| next > now + 3600 * SECOND), "{script}: {last:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Frames leave and enter at exact virtual times.
 
-use super::support::{LATENCY, MAC, MS, console, emulator, folder, loaded, run_to_end, settings};
-use paceline_emulate::guest::{Card, GuestState};
+use super::support::{LATENCY, MAC, MS, SECOND, console, emulator, folder, loaded, run_to_end, settings};
+use paceline_emulate::guest::{Card, Frame, Guest, GuestError, GuestState};
 
 #[test]
 fn a_ping_takes_the_time_that_the_network_takes() {
@@ -38,4 +38,44 @@ fn each_card_has_its_own_address_frames_and_mtu() {
     assert!(frames.iter().all(|frame| frame.card == 1 && frame.bytes[6..12] == second));
     // Headers of Ethernet, IPv4 and ICMP; one frame, since it fits.
     assert!(frames.iter().any(|frame| frame.bytes.len() == 14 + 20 + 8 + 8000));
+}
+
+#[test]
+fn a_frame_that_the_card_does_not_take_is_counted() {
+    let Some(emulator) = emulator() else { return };
+    let script = "ip link set eth0 up; sleep 1; echo got $(cat /sys/class/net/eth0/statistics/rx_packets)";
+    let settings = loaded(&emulator, &folder("too-long"), script);
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let time_ns = guest.wait().unwrap().time_ns + 1500 * MS;
+    guest.grant(time_ns, &[]).unwrap();
+    guest.wait().unwrap();
+    // The longest frame with a VLAN tag, and one byte more.
+    let frames = [1518, 1519].map(|length| {
+        let mut bytes = vec![0; length];
+        bytes[..6].copy_from_slice(&MAC);
+        Frame { time_ns, card: 0, bytes }
+    });
+    guest.grant(time_ns + 2 * SECOND, &frames).unwrap();
+    guest.wait().unwrap();
+    assert_eq!(guest.too_long(), 1);
+    let shown = console(&settings);
+    assert!(shown.contains("got 1\n") || shown.contains("got 1\r"), "console:\n{shown}");
+}
+
+#[test]
+fn a_guest_that_floods_its_card_is_given_up() {
+    let Some(emulator) = emulator() else { return };
+    // 6 MB a virtual second.
+    let script = "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; arp -s 10.0.0.2 52:54:00:00:00:02; \
+                  ping -s 60000 -i 0.01 10.0.0.2";
+    let mut settings = loaded(&emulator, &folder("floods"), script);
+    settings.most_bytes = 1 << 20;
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let start = guest.wait().unwrap().time_ns;
+    guest.grant(start + 10 * SECOND, &[]).unwrap();
+    let error = guest.wait().unwrap_err();
+    let during = start..start + 10 * SECOND;
+    let is_named =
+        |at: &u64| during.contains(at) && error.to_string().starts_with("guest web: floods its cards");
+    assert!(matches!(&error, GuestError::Flooded { time_ns, .. } if is_named(time_ns)), "{error}");
 }
