@@ -165,6 +165,7 @@ fn what_cannot_start_says_why() {
     };
     refused(|s| s.vcpus = 17, "1 to 16 are allowed");
     refused(|s| s.memory_mib = 1, "at least 64");
+    refused(|s| s.icount_shift = 11, "2^0 to 2^10 ns are allowed");
     refused(|s| s.texts[0].1.clear(), "the text opt/script is empty");
     refused(|s| s.kernel = "/nowhere/kernel".into(), "kernel /nowhere/kernel: No such file");
     refused(|s| s.load = Some("/dev/null".into()), "the emulator exited with status 1");

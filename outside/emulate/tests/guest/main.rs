@@ -5,4 +5,5 @@ mod clock;
 mod failures;
 mod frames;
 mod gate;
+mod speed;
 mod support;
