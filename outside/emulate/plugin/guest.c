@@ -201,12 +201,36 @@ static void wait_cond(void *cond, void *mutex, const char *file, int line) {
     if (is_vcpu) asleep = false;
 }
 
+/* Two things that QEMU does not save of a card's queues, and a driver would see: its interrupts and its instructions would differ
+ * from those of the saved guest.
+ *
+ * Up to where the driver has been told what was used. QEMU tells the driver of a loaded machine at the next use, whether it wants
+ * to know or not. A notice without a vector reaches nobody, and has QEMU note that all is told, as it is of a machine that stands.
+ *
+ * Whether the device wants to be told of buffers. While it has buffers to receive into, it does not: since the first frame. */
+static void complete(NetClientState *card) {
+    void *device = qemu.qemu_get_nic_opaque(qemu.qemu_get_peer(card, 0));
+    for (int queue = 0; queue < qemu.virtio_get_num_queues(device); queue++) {
+        uint16_t vector = qemu.virtio_queue_vector(device, queue);
+        /* Its driver is not there, or takes the interrupts of the bus, which have no vectors. */
+        if (vector == NO_VECTOR) continue;
+        qemu.virtio_queue_set_vector(device, queue, NO_VECTOR);
+        qemu.virtio_notify(device, qemu.virtio_get_queue(device, queue));
+        qemu.virtio_queue_set_vector(device, queue, vector);
+    }
+    void *receiving = qemu.virtio_get_queue(device, RECEIVE_QUEUE);
+    if (qemu.virtio_queue_get_last_avail_idx(device, RECEIVE_QUEUE) && !qemu.virtio_queue_empty(receiving))
+        qemu.virtio_queue_set_notification(receiving, 0);
+}
+
 /* A machine that was saved standing comes up standing. Nothing says when it has been loaded, so this looks every millisecond. */
 static QEMUTimer loaded_timer;
 static void start_loaded(void *unused) {
     (void)unused;
-    if (qemu.runstate_check(RUN_STATE_PAUSED)) qemu.vm_start();
-    else qemu.timer_mod_ns(&loaded_timer, qemu.qemu_clock_get_ns(REAL_CLOCK) + 1000000);
+    if (qemu.runstate_check(RUN_STATE_PAUSED)) {
+        for (int i = 0; i < MOST_CARDS && cards[i]; i++) complete(cards[i]);
+        qemu.vm_start();
+    } else qemu.timer_mod_ns(&loaded_timer, qemu.qemu_clock_get_ns(REAL_CLOCK) + 1000000);
 }
 
 /* Keeps the main loop awake, and real-time timers falling due: what the gate protects from, and what it must not wait for, is then

@@ -18,6 +18,8 @@
 #endif
 
 enum { REAL_CLOCK = 0, VIRTUAL_CLOCK = 1, HOST_CLOCK = 2, NET_CLIENT_STREAM = 6, RUN_STATE_PAUSED = 4, ALL_TIMERS = -1 };
+/* The vector of a queue of virtio without interrupts (virtio 1.2, 4.1.5.1.2). */
+enum { NO_VECTOR = 0xffff, RECEIVE_QUEUE = 0 };
 /* At least the size of QEMU's NetClientState, which is about 400 bytes. */
 enum { NET_CLIENT_SIZE = 8192 };
 
@@ -55,6 +57,16 @@ typedef void WaitFunction(void *condition, void *mutex, const char *file, int li
     SYMBOL(void (*)(QEMUTimer *, int64_t time), timer_mod_ns) \
     SYMBOL(NetClientState *(*)(NetClientInfo *, NetClientState *peer, const char *model, const char *name), qemu_new_net_client) \
     SYMBOL(ssize_t (*)(NetClientState *, const uint8_t *, int), qemu_send_packet) \
+    SYMBOL(NetClientState *(*)(NetClientState *, int queue), qemu_get_peer) \
+    SYMBOL(void *(*)(NetClientState *), qemu_get_nic_opaque) \
+    SYMBOL(int (*)(void *device), virtio_get_num_queues) \
+    SYMBOL(void *(*)(void *device, int queue), virtio_get_queue) \
+    SYMBOL(uint16_t (*)(void *device, int queue), virtio_queue_vector) \
+    SYMBOL(void (*)(void *device, int queue, uint16_t vector), virtio_queue_set_vector) \
+    SYMBOL(void (*)(void *device, void *queue), virtio_notify) \
+    SYMBOL(unsigned (*)(void *device, int queue), virtio_queue_get_last_avail_idx) \
+    SYMBOL(int (*)(void *queue), virtio_queue_empty) \
+    SYMBOL(void (*)(void *queue, int enable), virtio_queue_set_notification) \
     SYMBOL(bool (*)(void), all_cpu_threads_idle) \
     SYMBOL(int (*)(void), qemu_shutdown_requested_get) \
     SYMBOL(void (*)(Notifier *), qemu_register_shutdown_notifier) \

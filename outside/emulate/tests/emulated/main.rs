@@ -1,19 +1,27 @@
 //! Two guests of the emulator ping each other through a simulated router.
 
+mod resumed;
 #[path = "../guest/support.rs"]
 #[expect(dead_code, reason = "the tests of single guests use the rest")]
 mod support;
 
-use paceline_emulate::guest::{Card, Emulator, Guest};
-use paceline_emulate::run::{Machine, Terms, federates};
-use paceline_engine::{Outside, Protocol, Simulation};
-use paceline_kernel::{LpId, Model as _, Time};
-use paceline_packets::{LinkSpec, Packets, Stations, topology};
+use paceline_emulate::guest::{Card, Emulator, Guest, GuestSettings};
+use paceline_emulate::run::{GrantPolicy, GuestFederate, Machine, Terms, federates};
+use paceline_engine::{Outside, Protocol, Report, Simulation};
+use paceline_kernel::{LpId, Model as _, TieBreak, Time};
+use paceline_packets::{LinkSpec, NetOutput, Packets, Stations, topology};
 use paceline_results::{Results, RunFacts};
 
 const LATENCY_NS: u64 = 5_000_000;
 
-fn guest(emulator: &Emulator, model: &Packets, number: usize, test: &str, command: &str) -> (u32, Guest) {
+/// The node and the settings of a guest.
+fn guest(
+    emulator: &Emulator,
+    model: &Packets,
+    number: usize,
+    test: &str,
+    command: &str,
+) -> (u32, GuestSettings) {
     let (node, address) = model.stations().unwrap().machines().nth(number).unwrap();
     let folder = support::folder(&format!("{test}-{number}"));
     let mac = Stations::ethernet_address(address);
@@ -25,25 +33,44 @@ fn guest(emulator: &Emulator, model: &Packets, number: usize, test: &str, comman
     );
     let mut settings = support::loaded(emulator, &folder, &script);
     settings.cards = vec![Card { mac, mtu: 1500 }];
-    (node, Guest::start(&settings, emulator).unwrap())
+    settings.name = format!("guest-{number}");
+    (node, settings)
 }
 
-/// The digest, and the captures.
-fn run(emulator: &Emulator, model: &Packets, threads: u32) -> (String, Vec<Vec<u8>>) {
-    let test = format!("emulated-{threads}");
-    let guests = [(0, "sleep 1; ping -c 4 10.0.0.2"), (1, "true")]
-        .map(|(number, command)| guest(emulator, model, number, &test, command));
-    let nodes = [guests[0].0, guests[1].0];
-    let boxed = guests.map(|(node, guest)| (node, Box::new(guest) as Box<dyn Machine>));
-    let terms = Terms { at_once: 2, ..Terms::default() };
-    let guests = federates(model, boxed.into(), terms).unwrap();
+/// The first guest pings the second one.
+fn pinging(emulator: &Emulator, model: &Packets, test: &str) -> [(u32, GuestSettings); 2] {
+    [(0, "sleep 1; ping -c 4 10.0.0.2"), (1, "sleep 6; cat /proc/interrupts /proc/uptime")]
+        .map(|(number, command)| guest(emulator, model, number, test, command))
+}
+
+fn started(emulator: &Emulator, guests: &[(u32, GuestSettings)]) -> Vec<(u32, Box<dyn Machine>)> {
+    let start = |settings: &GuestSettings| Box::new(Guest::start(settings, emulator).unwrap());
+    guests.iter().map(|(node, settings)| (*node, start(settings) as Box<dyn Machine>)).collect()
+}
+
+const TERMS: Terms = Terms { at_once: 2, ties: TieBreak::Fixed, policy: GrantPolicy::FurthestBehind };
+
+/// A run of `model` with federates at these nodes.
+fn joined(model: &Packets, nodes: [u32; 2], guests: Vec<GuestFederate>, threads: u32) -> Simulation<Packets> {
     let partition = model.partition(3);
     let simulation = Simulation::new(model.clone()).protocol(Protocol::Window).threads(threads).federates(3);
     let mut simulation = simulation.until(Time::secs(14));
     for (node, guest) in nodes.into_iter().zip(guests) {
         simulation = simulation.outside(partition.place(LpId(node)).0, Outside::new(guest));
     }
-    let report = simulation.run().unwrap();
+    simulation
+}
+
+/// The digest, and the captures.
+type Outcome = (String, Vec<Vec<u8>>);
+
+fn run(emulator: &Emulator, model: &Packets, test: &str, threads: u32) -> Outcome {
+    let guests = pinging(emulator, model, test);
+    let federates = federates(model, started(emulator, &guests), TERMS).unwrap();
+    outcome(model, joined(model, guests.map(|(node, _)| node), federates, threads).run().unwrap())
+}
+
+fn outcome(model: &Packets, report: Report<NetOutput>) -> Outcome {
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let summary = model.results(report.outputs, &facts).unwrap();
     let files = summary.files.into_iter().filter(|file| file.name.ends_with(".pcap")).map(|file| {
@@ -68,16 +95,21 @@ fn echoes(file: &[u8]) -> Vec<(u64, u8)> {
     echoes
 }
 
-#[test]
-fn two_guests_ping_through_a_router_in_the_scenario_s_time_and_twice_the_same() {
-    let Some(emulator) = support::emulator() else { return };
+/// Two hosts at a router.
+fn model() -> Packets {
     let link = LinkSpec::new(1_000_000_000, LATENCY_NS * 1_000 / 2);
     let network = topology::star(2, &link).unwrap();
     let at = [0, 1].map(|host| (network.hosts()[host], None));
     let stations = Stations::new(&network, &at).unwrap();
     let model = Packets::new(network, vec![]).unwrap().machines(stations).unwrap();
-    let model = model.capture(&["*"], None).unwrap();
-    let first = run(&emulator, &model, 1);
+    model.capture(&["*"], None).unwrap()
+}
+
+#[test]
+fn two_guests_ping_through_a_router_in_the_scenario_s_time_and_twice_the_same() {
+    let Some(emulator) = support::emulator() else { return };
+    let model = model();
+    let first = run(&emulator, &model, "emulated-1", 1);
     let echoes = echoes(&first.1[0]);
     let round_trips: Vec<u64> = echoes.chunks(2).map(|pair| pair[1].0 - pair[0].0).collect();
     eprintln!("round trips {round_trips:?} ns, digest {}", first.0);
@@ -86,5 +118,5 @@ fn two_guests_ping_through_a_router_in_the_scenario_s_time_and_twice_the_same() 
     for &round_trip in &round_trips[1..] {
         assert!((2 * LATENCY_NS..2 * LATENCY_NS + 100_000).contains(&round_trip), "{round_trip} ns");
     }
-    assert!(first == run(&emulator, &model, 2), "the same digest and captures");
+    assert!(first == run(&emulator, &model, "emulated-2", 2), "the same digest and captures");
 }
