@@ -80,6 +80,7 @@ fn any_how() -> impl Strategy<Value = How> {
             at_once,
             policy,
             delay,
+            ..PLAIN
         },
     )
 }
@@ -107,7 +108,7 @@ fn cut_and_compare(cuts: &[(How, Cut)], last: How) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 16, ..Config::default() })]
+    #![proptest_config(Config { cases: 16, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn a_run_that_is_resumed_is_as_if_it_had_never_stopped(

@@ -3,5 +3,6 @@
 
 mod checkpoints;
 mod faults;
+mod networks;
 mod pings;
 mod support;

@@ -90,7 +90,7 @@ fn how_a_run_is_done_does_not_show() {
     for protocol in [Protocol::Window, Protocol::NullMessage, Protocol::NullMessageOnDemand] {
         for (threads, federates, at_once, delay) in [(1, 1, 4, 0), (2, 1, 2, 3), (1, 4, 1, 2), (2, 4, 2, 0)] {
             let policy = GrantPolicy::ALL[(threads + federates) as usize % 3].0;
-            let how = How { protocol, threads, federates, at_once, policy, delay };
+            let how = How { protocol, threads, federates, at_once, policy, delay, ..PLAIN };
             let other = facts(how);
             assert_same(&other.0, &reference.0, &format!("{how:?}"));
             for (other, seen) in other.1.iter().zip(&reference.1) {

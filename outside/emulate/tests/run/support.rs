@@ -14,7 +14,7 @@ use paceline_emulate::run::{
     resumed,
 };
 use paceline_engine::{Outside, Protocol, Report, RunError, Simulation};
-use paceline_kernel::{LpId, Model as _, Time};
+use paceline_kernel::{LpId, Model as _, TieBreak, Time};
 use paceline_packets::{Flow, NetOutput, Network, Packets, Stations};
 
 /// What a machine does by itself.
@@ -250,6 +250,8 @@ pub struct How {
     pub at_once: usize,
     pub policy: GrantPolicy,
     pub delay: u32,
+    /// The only one of them that a result depends on.
+    pub ties: TieBreak,
 }
 
 pub const PLAIN: How = How {
@@ -259,6 +261,7 @@ pub const PLAIN: How = How {
     at_once: 1,
     policy: GrantPolicy::FurthestBehind,
     delay: 0,
+    ties: TieBreak::Fixed,
 };
 
 /// A run of `model` with these machines, each with the peer that it pings, and what each will have seen. The
@@ -284,12 +287,13 @@ pub fn joined(
     let count = how.federates + nodes.len() as u32;
     let partition = model.partition(count);
     let boxed = nodes.iter().zip(fakes).map(|(node, fake)| (*node, Box::new(fake) as Box<dyn Machine>));
-    let terms = Terms { at_once: how.at_once, policy: how.policy, ..Terms::default() };
+    let terms = Terms { at_once: how.at_once, policy: how.policy, ties: how.ties };
     let guests = match saved {
         None => federates(model, boxed.collect(), terms).unwrap(),
         Some(saved) => resumed(model, boxed.collect(), terms, saved).unwrap(),
     };
-    let simulation = Simulation::new(model.clone()).protocol(how.protocol).threads(how.threads);
+    let simulation =
+        Simulation::new(model.clone()).protocol(how.protocol).threads(how.threads).ties(how.ties);
     let mut simulation = simulation.federates(count).until(until);
     for (node, guest) in nodes.iter().zip(guests) {
         simulation = simulation.outside(partition.place(LpId(*node)).0, Outside::new(guest));
