@@ -29,7 +29,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Bytes of the longest frame that it takes: the header of Ethernet, a VLAN tag (IEEE 802.1Q) and the MTU.
+    /// Bytes of the longest frame that it takes: the header of Ethernet, a VLAN tag (IEEE 802.1Q) and the
+    /// MTU.
     pub(super) fn longest_frame(&self) -> usize {
         14 + 4 + usize::from(self.mtu)
     }
