@@ -1,11 +1,13 @@
 //! An emulation from a scenario: the section `[network]`, and the tables `[[guest]]` at hosts of it.
 //!
 //! - `network` reads `[network]`: what a packet scenario has in `[model]`, or `latency` alone.
-//! - `start` packs the image, boots it once for each kind of guest, and starts all guests from there.
+//! - `start` packs the image, boots it once for each kind of guest, and starts all guests from there; `boots`
+//!   keeps what was booted for further runs.
 //!
 //! Invariant: guests and hosts are matched here alone. Every mistake is refused at its place in the file
 //! before anything runs.
 
+mod boots;
 mod network;
 mod start;
 

@@ -60,6 +60,16 @@ impl Emulator {
         self.folder.join("guest")
     }
 
+    /// Where boots of images are kept.
+    pub(crate) fn boots(&self) -> PathBuf {
+        self.folder.join("boots")
+    }
+
+    /// The files that a boot depends on, beside its image.
+    pub(crate) fn parts(&self) -> [PathBuf; 3] {
+        [self.program(), self.plugin(), self.kernel()]
+    }
+
     /// The command that starts QEMU, without arguments for it. QEMU is not installed, so it is told where its
     /// libraries are. If a C library came along with it, because it needs a newer one than the system's, the
     /// dynamic linker of that library has to start it.

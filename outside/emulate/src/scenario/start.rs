@@ -1,12 +1,13 @@
 //! From tables `[[guest]]` to guests that stand at simulated time zero.
 //!
 //! Guests that boot the packed image start where it sleeps after its boot: it is booted once for each kind of
-//! machine, as a template whose memory they share.
+//! machine, as a template whose memory they share (`boots`).
 //!
 //! Invariant: a guest stands at simulated time zero with the same state, whatever other guests there are of
 //! its kind.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,6 +20,7 @@ use paceline_packets::{Packets, Stations};
 use paceline_scenario::ScenarioError;
 use tempfile::TempDir;
 
+use super::boots::{self, Boot};
 use super::{Emulation, Place};
 use crate::guest::{Card, Emulator, Guest, GuestError, GuestSettings, GuestState};
 use crate::image::settings::GuestSpec;
@@ -106,33 +108,30 @@ impl Emulation {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Started, StartError> {
         let folder = tempfile::Builder::new().prefix("paceline-emulate-").tempdir()?;
-        let templates = self.boot(ready, folder.path(), is_stopped)?;
+        let boots = self.boot(ready, folder.path(), is_stopped)?;
         let hosts = self.hosts();
         let mut guests = Vec::new();
         for (guest, place) in self.guests.guests.iter().zip(&self.places) {
-            let template = guest.own.is_none().then(|| &templates[&kind(guest)]);
+            let boot = guest.own.is_none().then(|| &boots[&kind(guest)]);
             let clock = Clock {
-                origin_ns: template.map_or(0, |(_, origin_ns)| *origin_ns),
+                origin_ns: boot.map_or(0, |boot| boot.clock_ns),
                 over: guest.time_scale.over,
                 under: guest.time_scale.under,
             };
             let mut settings = settings(guest, ready, folder.path());
             settings.seed = seed;
             settings.cards = vec![Card { mac: place.mac, mtu: guest.cards[0].mtu }];
-            if let Some((template, _)) = template {
+            if let Some(boot) = boot {
                 let at = |time: Time| clock.machine_ns(time.as_nanos());
                 let setup = guest.setup(vec![place.card(guest)], hosts.clone(), seed, &at);
                 settings.texts = vec![(SETUP.into(), setup.text())];
-                settings.load = Some(template.clone());
+                settings.load = Some(boot.template.clone());
             }
             guests.push((Guest::start(&settings, &ready.emulator)?, clock));
         }
-        let image = ready.image.as_ref().map(|_| image_in(folder.path()));
         let started = self.place(guests, failures, folder)?;
-        // All of them have read or mapped them by now.
-        for file in templates.values().flat_map(|(template, _)| files_of(template)).chain(image) {
-            fs::remove_file(file)?;
-        }
+        // All of them have read it by now.
+        let _ = fs::remove_file(image_in(started.watched.folder.path()));
         Ok(started)
     }
 
@@ -163,26 +162,26 @@ impl Emulation {
         guests.map(|(guest, place)| (guest.name.clone(), place.address.ip)).collect()
     }
 
-    /// Boots the packed image once for each kind of machine: the template, and the clock where it was saved.
+    /// Boots the packed image once for each kind of machine, unless such a boot is kept.
     fn boot(
         &self,
         ready: &Ready,
         folder: &Path,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Result<BTreeMap<Kind, (PathBuf, u64)>, StartError> {
-        let mut templates = BTreeMap::new();
-        let Some(image) = &ready.image else { return Ok(templates) };
+    ) -> Result<BTreeMap<Kind, Boot>, StartError> {
+        let mut boots = BTreeMap::new();
+        let Some(image) = &ready.image else { return Ok(boots) };
         fs::write(image_in(folder), image)?;
         for guest in self.guests.guests.iter().filter(|guest| guest.own.is_none()) {
-            let number = templates.len();
-            if let std::collections::btree_map::Entry::Vacant(entry) = templates.entry(kind(guest)) {
-                let template = folder.join(format!("template-{number}"));
-                let settings = boot_settings(guest, ready, folder, &template);
-                let origin_ns = boot(&settings, &ready.emulator, is_stopped)?;
-                entry.insert((template, origin_ns));
+            if let Entry::Vacant(entry) = boots.entry(kind(guest)) {
+                let kept = boots::Place::new(&ready.emulator, image, entry.key(), folder);
+                entry.insert(kept.boot(|template| {
+                    let settings = boot_settings(guest, ready, folder, template);
+                    boot(&settings, &ready.emulator, is_stopped)
+                })?);
             }
         }
-        Ok(templates)
+        Ok(boots)
     }
 }
 
@@ -253,13 +252,6 @@ fn boot(
     }
     guest.save_template()?;
     Ok(stopped.time_ns)
-}
-
-/// The files of a template: its state, and its memory.
-fn files_of(template: &Path) -> [PathBuf; 2] {
-    let mut memory = template.as_os_str().to_owned();
-    memory.push(".memory");
-    [template.to_owned(), memory.into()]
 }
 
 fn console_in(folder: &Path, name: &str) -> PathBuf {
