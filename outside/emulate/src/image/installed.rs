@@ -17,7 +17,7 @@ struct Account {
 }
 
 /// Numbers below 100 are Debian's own (base-passwd); the others are free.
-const ACCOUNTS: [Account; 10] = [
+const ACCOUNTS: [Account; 12] = [
     Account { name: "root", number: 0, home: "/root", folders: &["root"] },
     Account { name: "www-data", number: 33, home: "/var/www", folders: &[] },
     Account {
@@ -46,6 +46,13 @@ const ACCOUNTS: [Account; 10] = [
         folders: &["var/lib/mosquitto", "var/log/mosquitto", "run/mosquitto"],
     },
     Account { name: "dnsmasq", number: 106, home: "/var/lib/misc", folders: &[] },
+    Account {
+        name: "bind",
+        number: 107,
+        home: "/var/cache/bind",
+        folders: &["var/cache/bind", "var/lib/bind"],
+    },
+    Account { name: "tcpdump", number: 108, home: "/", folders: &[] },
     Account { name: "adm", number: 4, home: "/", folders: &[] },
     Account { name: "nobody", number: 65534, home: "/", folders: &[] },
 ];
@@ -54,10 +61,11 @@ const ACCOUNTS: [Account; 10] = [
 const FIRST_NUMBER: u32 = 110;
 
 /// A link, with what it leads to. It is made where that is there and nothing else has its path.
-const LINKS: [(&str, &str); 3] = [
+const LINKS: [(&str, &str); 4] = [
     ("etc/nginx/sites-enabled/default", "/etc/nginx/sites-available/default"),
     ("var/www/html/index.html", "/usr/share/nginx/html/index.html"),
     ("etc/chrony/chrony.conf", "/usr/share/chrony/chrony.conf"),
+    ("etc/ssh/sshd_config", "/usr/share/openssh/sshd_config"),
 ];
 
 /// Short lists of names and numbers, where no package brings long ones.
@@ -75,6 +83,16 @@ const FILES: [(&str, &str); 5] = [
     ),
 ];
 
+/// What PAM does for programs that ask it, where it is there: users are those of the files, and none has a
+/// password.
+const PAM: [(&str, &str); 5] = [
+    ("etc/pam.d/common-auth", "auth required pam_unix.so\n"),
+    ("etc/pam.d/common-account", "account required pam_unix.so\n"),
+    ("etc/pam.d/common-password", "password required pam_unix.so\n"),
+    ("etc/pam.d/common-session", "session required pam_unix.so\n"),
+    ("etc/pam.d/common-session-noninteractive", "session required pam_unix.so\n"),
+];
+
 /// Adds `/etc/passwd` and `/etc/group`, gives the users what is theirs, and makes links.
 pub(super) fn add(archive: &mut Archive, services: &Services) {
     for (link, to) in LINKS {
@@ -89,10 +107,12 @@ pub(super) fn add(archive: &mut Archive, services: &Services) {
         }
     }
     let mut numbers = BTreeMap::new();
-    let (mut passwd, mut group) = (String::new(), String::new());
+    let (mut passwd, mut group, mut shadow) = (String::new(), String::new(), String::new());
     let mut account = |name: &str, number: u32, home: &str| {
         passwd += &format!("{name}:x:{number}:{number}:{name}:{home}:/bin/sh\n");
         group += &format!("{name}:x:{number}:\n");
+        // The day of the last change of its password, which has to be there.
+        shadow += &format!("{name}:*:10000:0:99999:7:::\n");
         numbers.insert(name.to_owned(), number);
     };
     for Account { name, number, home, folders } in ACCOUNTS {
@@ -114,7 +134,9 @@ pub(super) fn add(archive: &mut Archive, services: &Services) {
     }
     archive.add("etc/passwd", Entry::file(passwd, false));
     archive.add("etc/group", Entry::file(group, false));
-    for (path, text) in FILES {
+    archive.add("etc/shadow", Entry { permissions: 0o600, ..Entry::file(shadow, false) });
+    let has_pam = archive.get("usr/share/pam/common-auth").is_some();
+    for (path, text) in FILES.into_iter().chain(PAM.into_iter().filter(|_| has_pam)) {
         if archive.get(path).is_none_or(|entry| entry.content == Content::Folder) {
             archive.add(path, Entry::file(text, false));
         }
