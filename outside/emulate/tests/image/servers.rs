@@ -6,8 +6,22 @@ use crate::network::{ROUND_TRIP_NS, Together, run};
 use crate::support::{Booted, SECOND, emulator};
 use paceline_emulate::image::{Contents, Sources};
 
-const PROGRAMS: [&str; 8] =
-    ["/bin/ping", "iperf3", "nginx", "curl", "redis-server", "redis-benchmark", "chronyd", "chronyc"];
+const PROGRAMS: [&str; 12] = [
+    "/bin/ping",
+    "iperf3",
+    "nginx",
+    "curl",
+    "redis-server",
+    "redis-benchmark",
+    "chronyd",
+    "chronyc",
+    POSTGRES,
+    "mosquitto",
+    "mosquitto_sub",
+    "mosquitto_pub",
+];
+
+const POSTGRES: &str = "/usr/lib/postgresql/15/bin/postgres";
 
 /// Guests with all of these programs, or `None` with a word about what is missing.
 fn booted(needed: &[&str]) -> Option<&'static Booted> {
@@ -21,7 +35,8 @@ fn booted(needed: &[&str]) -> Option<&'static Booted> {
         };
         let there: Vec<&str> = PROGRAMS.into_iter().filter(|name| there(name)).collect();
         let programs = there.iter().map(|name| (*name).to_owned()).collect();
-        Some((Booted::new(emulator, "servers", &Contents { programs, ..Contents::default() }), there))
+        let contents = Contents { programs, ..Contents::default() };
+        Some((Booted::with_memory(emulator, "servers", &contents, 384), there))
     };
     let (booted, there) = BOOTED.get_or_init(boot).as_ref()?;
     let missing: Vec<&&str> = needed.iter().filter(|name| !there.contains(name)).collect();
@@ -146,4 +161,40 @@ fn chrony_brings_a_guests_date_to_that_of_another() {
         "{apart:?}\n{}",
         client.console
     );
+}
+
+#[test]
+fn pgbench_measures_postgresql() {
+    let Some(booted) = booted(&[POSTGRES]) else { return };
+    let server = "cd /var/lib/postgresql; PATH=$PATH:/usr/lib/postgresql/15/bin; pg() { su postgres -c \"PATH=$PATH; $*\"; }; \
+                  pg initdb -N -A trust -D data; echo 'host all all 10.0.0.0/8 trust' >>data/pg_hba.conf; \
+                  pg \"postgres -D data -c listen_addresses='*'\"";
+    let client = "PATH=$PATH:/usr/lib/postgresql/15/bin; export PGHOST=server PGUSER=postgres; \
+                  until pg_isready -q; do sleep 1; done; pgbench -i -q postgres; pgbench -n -c 8 -j 1 -t 20 -S postgres";
+    let together = pair(booted, "postgresql", server, client, 30);
+    let client = &together.ended[1].console;
+    assert!(client.contains("160/160"), "{client}\n{}", together.ended[0].console);
+    let rate = number(client, "tps = ");
+    eprintln!("pgbench: {rate} transactions a second");
+    // Each of eight clients waits a round trip for each transaction.
+    let most = 8.0 * 1e9 / ROUND_TRIP_NS as f64;
+    assert!((0.7 * most..most).contains(&rate), "{rate} of at most {most}");
+}
+
+#[test]
+fn mosquitto_carries_messages_for_a_minute() {
+    let Some(booted) = booted(&["mosquitto", "mosquitto_sub", "mosquitto_pub"]) else { return };
+    let server = "printf 'listener 1883\\nallow_anonymous true\\n' >/tmp/c; mosquitto -d -c /tmp/c; sleep 1; \
+                  mosquitto_sub -q 1 -t count -C 600 >/tmp/all; wc -l </tmp/all; sort -n -u /tmp/all | cmp - /tmp/all && \
+                  echo in order; tail -n 1 /tmp/all; cut -d ' ' -f 1 /proc/uptime";
+    let client = "sleep 3; i=0; while [ $i -lt 600 ]; do i=$((i + 1)); echo $i; usleep 100000; done | \
+                  mosquitto_pub -h server -q 1 -t count -l";
+    let together = pair(booted, "mosquitto", server, client, 75);
+    let console = &together.ended[0].console;
+    let lines: Vec<&str> = console.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| *line == "600").unwrap_or_else(|| panic!("{console}"));
+    assert_eq!(lines[at + 1..at + 3], ["in order", "600"], "{console}");
+    let up_s: f64 = lines[at + 3].parse().unwrap();
+    eprintln!("mosquitto: 600 messages until {up_s} s");
+    assert!((60.0..75.0).contains(&up_s), "{console}");
 }

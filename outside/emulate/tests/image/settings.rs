@@ -1,6 +1,6 @@
 //! The tables `[[guest]]`: what they mean, and the one message for each mistake in them.
 
-use paceline_emulate::image::settings::{Guests, Ratio};
+use paceline_emulate::image::settings::{Date, Guests, Ratio};
 use paceline_emulate::image::{SetupCard, Sources};
 use paceline_kernel::Time;
 use paceline_scenario::{Scenario, ScenarioError};
@@ -47,6 +47,7 @@ fn a_table_is_read_with_its_defaults() {
         (setup.stop_ns, setup.out),
         (Some(9_000_000_100), vec!["/out".to_owned(), "/var/log".to_owned()])
     );
+    assert_eq!(setup.epoch_ns, Some(Date::DEFAULT.ns - 100), "the simulation began 100 ns after the machine");
     let seed = |seed, guest: usize| {
         guests.guests[guest].setup(Vec::new(), Vec::new(), seed, &|time: Time| time.as_nanos()).seed
     };

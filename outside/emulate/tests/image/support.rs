@@ -6,6 +6,7 @@ use paceline_emulate::image::{
 };
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1000 * MS;
@@ -86,6 +87,8 @@ impl Booted {
         let console = self.folder.join(format!("{name}.console"));
         let mut settings = GuestSettings::new(name, self.emulator.kernel(), console);
         settings.memory_mib = self.memory_mib;
+        // These tests may run beside many others.
+        settings.patience = Duration::from_secs(300);
         settings.initramfs = Some(self.image.clone());
         settings.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: 1500 }];
         settings.texts = vec![(SETUP.into(), text.into())];
