@@ -34,6 +34,7 @@ mod emulator;
 mod error;
 mod monitor;
 mod process;
+mod save;
 mod settings;
 mod wire;
 
@@ -43,11 +44,11 @@ use process::Process;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::{Inbox, Record};
 
@@ -121,16 +122,11 @@ impl Guest {
         let limit = Some(settings.patience);
         let set_limits = socket.set_write_timeout(limit).and_then(|()| socket.set_read_timeout(limit));
         set_limits.map_err(|source| settings.start_error(source))?;
-        let mut monitor = Monitor::new(monitor, settings.patience);
-        if let Some(file) = &settings.load {
-            let loaded = monitor.load(file);
-            loaded.map_err(|reason| settings.start_error(io::Error::other(reason)))?;
-        }
-        Ok(Self {
+        let mut guest = Self {
             name: settings.name.clone(),
             process,
             socket,
-            monitor,
+            monitor: Monitor::new(monitor, settings.patience),
             inbox: Inbox::default(),
             cards: Cards::new(settings),
             clock_ns: 0,
@@ -139,7 +135,12 @@ impl Guest {
             template: settings.template.clone(),
             logs: settings.second_line.iter().chain([&settings.console]).cloned().collect(),
             is_over: false,
-        })
+        };
+        if let Some(file) = &settings.load {
+            // An emulator that cannot even be told what to load has ended, and said why.
+            guest.monitor.load(file).map_err(|_| guest.died())?;
+        }
+        Ok(guest)
     }
 
     /// Its name in messages.
@@ -237,50 +238,6 @@ impl Guest {
     #[must_use]
     pub fn process_id(&self) -> u32 {
         self.process.id()
-    }
-
-    /// Writes the state of the guest, which stands, to a file from which others with the same settings start
-    /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
-    /// part of it.
-    ///
-    /// # Panics
-    ///
-    /// If the guest does not stand, or is to become a template.
-    pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
-        assert!(self.template.is_none(), "guest {} is a template, whose memory is not copied", self.name);
-        self.write_state(file)?;
-        self.monitor.go_on().map_err(|reason| self.not_saved(reason))?;
-        self.wait().map(|_| ())
-    }
-
-    /// Ends the guest and makes it the template at [`GuestSettings::template`]. Guests that load it share the
-    /// memory that they do not change, and start without reading it.
-    ///
-    /// # Panics
-    ///
-    /// If the guest does not stand, or its settings have no template.
-    pub fn save_template(mut self) -> Result<(), GuestError> {
-        let file = self.template.clone().expect("the settings name a template");
-        self.write_state(&file)
-    }
-
-    fn write_state(&mut self, file: &Path) -> Result<(), GuestError> {
-        assert!(self.order.is_none() && !self.is_over, "guest {} was saved while it runs", self.name);
-        self.tell(&wire::save(), Order::Pause)?;
-        while self.order.is_some_and(|(order, _)| order == Order::Pause) {
-            // `take` turns the order into one to stand where it is once the machine has paused.
-            if self.read()?.is_some() {
-                return Err(self.broken("it went on instead of being saved"));
-            }
-            if self.order.is_some_and(|(order, _)| order == Order::Pause) {
-                self.sleep()?;
-            }
-        }
-        self.monitor.save(file).map_err(|reason| self.not_saved(reason))
-    }
-
-    fn not_saved(&self, reason: String) -> GuestError {
-        GuestError::Save { guest: self.name.clone(), time_ns: self.clock_ns, reason }
     }
 
     /// Ends the guest, wherever it is.

@@ -1,0 +1,51 @@
+//! Saving a guest that stands: the plugin pauses the machine, then the monitor has its state written.
+
+use super::wire;
+use super::{Guest, GuestError, Order};
+use std::path::Path;
+
+impl Guest {
+    /// Writes the state of the guest, which stands, to a file from which others with the same settings start
+    /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
+    /// part of it.
+    ///
+    /// # Panics
+    ///
+    /// If the guest does not stand, or is to become a template.
+    pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
+        assert!(self.template.is_none(), "guest {} is a template, whose memory is not copied", self.name);
+        self.write_state(file)?;
+        self.monitor.go_on().map_err(|reason| self.not_saved(reason))?;
+        self.wait().map(|_| ())
+    }
+
+    /// Ends the guest and makes it the template at [`GuestSettings::template`]. Guests that load it share the
+    /// memory that they do not change, and start without reading it.
+    ///
+    /// # Panics
+    ///
+    /// If the guest does not stand, or its settings have no template.
+    pub fn save_template(mut self) -> Result<(), GuestError> {
+        let file = self.template.clone().expect("the settings name a template");
+        self.write_state(&file)
+    }
+
+    fn write_state(&mut self, file: &Path) -> Result<(), GuestError> {
+        assert!(self.order.is_none() && !self.is_over, "guest {} was saved while it runs", self.name);
+        self.tell(&wire::save(), Order::Pause)?;
+        while self.order.is_some_and(|(order, _)| order == Order::Pause) {
+            // `take` turns the order into one to stand where it is once the machine has paused.
+            if self.read()?.is_some() {
+                return Err(self.broken("it went on instead of being saved"));
+            }
+            if self.order.is_some_and(|(order, _)| order == Order::Pause) {
+                self.sleep()?;
+            }
+        }
+        self.monitor.save(file).map_err(|reason| self.not_saved(reason))
+    }
+
+    fn not_saved(&self, reason: String) -> GuestError {
+        GuestError::Save { guest: self.name.clone(), time_ns: self.clock_ns, reason }
+    }
+}
