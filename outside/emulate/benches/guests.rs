@@ -15,9 +15,10 @@ mod support;
 
 use alone::Alone;
 use measure::{Meter, interleave};
-use paceline_emulate::guest::{Emulator, Guest, GuestState};
-use std::env;
-use support::{MS, SECOND, folder, loaded};
+use paceline_emulate::guest::{Emulator, Guest, GuestSettings, GuestState};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+use support::{MS, Run, SECOND, folder, loaded};
 
 /// Grants of a guest that sleeps: each passes a millisecond of idle time.
 fn grants(emulator: &Emulator) {
@@ -85,6 +86,38 @@ fn idle(emulator: &Emulator) {
     interleave("60 idle virtual seconds", columns, rows, pass);
 }
 
+/// Guests from one template, each of which pings twice a virtual second, granted a millisecond at a time.
+fn many(emulator: &Emulator) {
+    const GUESTS: usize = 64;
+    const VIRTUAL: u64 = 2 * SECOND;
+    let script = "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; ping -i 0.5 10.0.0.2";
+    let start = |number| loaded(emulator, &folder(&format!("many-{number}")), script);
+    let since = Instant::now();
+    let starting: Vec<GuestSettings> = (0..GUESTS).map(start).collect();
+    let mut guests: Vec<Run> = starting.iter().map(|settings| Run::start(settings, emulator)).collect();
+    let started = since.elapsed();
+    let stood = memory(&guests);
+    let until = guests[0].stopped.time_ns + VIRTUAL;
+    for guest in &mut guests {
+        guest.advance(MS, |run| run.stopped.time_ns >= until);
+    }
+    let cpu: Duration = guests.iter().map(|run| run.guest.cpu_time()).sum();
+    println!("\n{GUESTS} guests of 128 MiB from one template\n");
+    println!("started one after the other in {:.1} s", started.as_secs_f64());
+    println!("memory (PSS) of all: {stood} MB once started, {} MB after 2 virtual seconds", memory(&guests));
+    println!("CPU of all, start and 2 virtual seconds: {:.1} s", cpu.as_secs_f64());
+}
+
+/// The real memory of all guests, with each page that several share counted once, in MB.
+fn memory(guests: &[Run]) -> u64 {
+    let shares = guests.iter().map(|run| {
+        let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", run.guest.process_id())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).expect("the kernel counts shares");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number of KiB")
+    });
+    shares.sum::<u64>() * 1024 / 1_000_000
+}
+
 struct Table {
     name: &'static str,
     measure: fn(&Emulator),
@@ -94,7 +127,8 @@ fn main() {
     let Some(emulator) = support::emulator() else { return };
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let table = |name, measure: fn(&Emulator)| Table { name, measure };
-    let tables = [table("grants", grants), table("computing", computing), table("idle", idle)];
+    let tables =
+        [table("grants", grants), table("computing", computing), table("idle", idle), table("many", many)];
     if let Some(word) = words.iter().find(|word| tables.iter().all(|table| table.name != *word)) {
         let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
         panic!("there is no table {word:?}: {}", names.join(", "));
