@@ -18,6 +18,14 @@ pub struct CheckpointFile {
     header_bytes: usize,
 }
 
+struct Body<'a> {
+    origin: Origin,
+    /// What is kept of outside federates.
+    outside: Vec<Vec<u8>>,
+    /// The world, not read yet.
+    world: &'a [u8],
+}
+
 impl CheckpointFile {
     /// Reads a file and checks that it is a whole checkpoint. Errors: it cannot be read, is none, has another
     /// format, or is cut short or damaged.
@@ -81,11 +89,10 @@ impl CheckpointFile {
     /// ([`OutsideFederate::save`](crate::OutsideFederate::save)), in the order of their numbers. Errors: the
     /// file does not hold what a checkpoint holds.
     pub fn outside(&self) -> Result<Vec<Vec<u8>>, CheckpointError> {
-        self.parts().map(|(_, outside, _)| outside)
+        self.body().map(|body| body.outside)
     }
 
-    /// The origin, what is kept of outside federates, and the world in bytes.
-    fn parts(&self) -> Result<(Origin, Vec<Vec<u8>>, &[u8]), CheckpointError> {
+    fn body(&self) -> Result<Body<'_>, CheckpointError> {
         let fault = |what: postcard::Error| CheckpointError::Model {
             path: self.path.clone(),
             what: what.to_string(),
@@ -93,7 +100,7 @@ impl CheckpointFile {
         let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
         let (origin, body) = postcard::take_from_bytes(body).map_err(fault)?;
         let (outside, world) = postcard::take_from_bytes(body).map_err(fault)?;
-        Ok((origin, outside, world))
+        Ok(Body { origin, outside, world })
     }
 
     /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and
@@ -108,7 +115,7 @@ impl CheckpointFile {
         M::Output: DeserializeOwned,
     {
         let fault = |what: String| CheckpointError::Model { path: self.path.clone(), what };
-        let (origin, _, body) = self.parts()?;
+        let Body { origin, world: body, .. } = self.body()?;
         // First: the states of another model could perhaps not even be read.
         if let Some(difference) = origin.unlike(model) {
             return Err(fault(difference));

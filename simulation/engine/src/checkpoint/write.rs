@@ -20,10 +20,12 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 /// cache.
 const BLOCK_BYTES: usize = 1 << 18;
 
+type WriteBody<M> = fn(&Origin, &[Vec<u8>], &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>;
+
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that
 /// can be serialized.
 pub(crate) struct Codec<M: Model> {
-    write: fn(&Origin, &[Vec<u8>], &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>,
+    write: WriteBody<M>,
     claim: Claim,
 }
 
