@@ -33,6 +33,7 @@ const RUNS: usize = 5;
 
 /// A machine that always computes: the `number`-th needs `number + 1` parts of work a grant, more or less.
 struct Computing {
+    name: String,
     number: u64,
     grants: u64,
     clock_ns: u64,
@@ -54,20 +55,28 @@ impl Computing {
                 let _ = bell.write_all(&[1]);
             }
         });
-        Self { number, grants: 0, clock_ns: 0, runs: true, orders, stood }
+        Self {
+            name: format!("computing-{number}"),
+            number,
+            grants: 0,
+            clock_ns: 0,
+            runs: true,
+            orders,
+            stood,
+        }
     }
 }
 
 impl Machine for Computing {
     fn name(&self) -> &str {
-        "computing"
+        &self.name
     }
 
     fn grant(&mut self, until_ns: u64, _frames: &[Frame]) -> Result<(), MachineError> {
         (self.clock_ns, self.runs) = (until_ns, true);
         self.grants += 1;
         // 0.3 to 4.8 ms, up to half of it by what the machine happens to do.
-        let share = (self.grants * 2_654_435_761 >> 7) % 1_000;
+        let share = ((self.grants * 2_654_435_761) >> 7) % 1_000;
         let work = (self.number + 1) * (300 + 300 * share / 1_000);
         self.orders.send(Duration::from_micros(work))?;
         Ok(())
