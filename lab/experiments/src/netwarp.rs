@@ -7,14 +7,18 @@
 mod bench;
 mod flows;
 mod guests;
+mod order;
 mod tcp;
 mod transfers;
+mod turns;
 
 use crate::prelude::*;
 
 catalogue! {
     "netwarp-tcp": "Linux's CUBIC in a guest beside ours on the same link, over latency, loss and queue"
         => tcp::plan;
+    "netwarp-order": "The order test of the NSX paper between three guests, with and without a common clock"
+        => order::plan;
     "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model"
         => flows::plan;
 }

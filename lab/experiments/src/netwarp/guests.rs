@@ -61,8 +61,30 @@ impl Guests {
     /// Runs `model` to `until` with a guest at each of its machines, in their order. Each runs its script
     /// from `start` on.
     pub fn run(&self, model: &Packets, scripts: &[String], start: Time, until: Time) -> Found<Ran> {
+        let machines = machines(model)?;
+        let mut started = self.start(&machines, scripts, start)?;
+        let nodes: Vec<u32> = machines.iter().map(|(node, _)| *node).take(scripts.len()).collect();
+        let guests = started.guests.drain(..).map(|guest| Box::new(guest) as Box<dyn Machine>);
+        let terms = Terms { at_once: 2, ties: Default::default(), policy: Default::default() };
+        let guests = nodes.iter().copied().zip(guests).collect();
+        let outside = federates(model, guests, terms).map_err(failed)?;
+        let count = nodes.len() as u32 + 1;
+        let partition = model.partition(count);
+        let run = Simulation::new(model.clone()).protocol(Protocol::Window).threads(1).federates(count);
+        let mut run = run.until(until);
+        for (node, guest) in nodes.into_iter().zip(outside) {
+            run = run.outside(partition.place(LpId(node)).0, Outside::new(guest));
+        }
+        let report = run.run().map_err(failed)?;
+        let facts = RunFacts { events: report.events, end_time: report.end_time };
+        let captures = captures(model, report.outputs, &facts)?;
+        Ok(Ran { captures, consoles: started.consoles() })
+    }
+
+    /// Starts a guest for each script without a network: whoever drives them forwards their frames.
+    pub fn start(&self, machines: &[(u32, Ipv4Addr)], scripts: &[String], start: Time) -> Found<Started> {
         let booted = self.booted.get_or_init(|| Booted::new(self.programs)).as_ref();
-        booted.map_err(CellError::clone)?.run(model, scripts, start, until)
+        booted.map_err(CellError::clone)?.start(machines, scripts, start)
     }
 }
 
@@ -115,35 +137,41 @@ impl Booted {
         settings
     }
 
-    fn run(&self, model: &Packets, scripts: &[String], start: Time, until: Time) -> Found<Ran> {
-        let stations = model.stations().ok_or_else(|| failed("the network has no machines"))?;
-        let machines: Vec<(u32, Ipv4Addr)> = stations.machines().collect();
+    /// Starts a guest for each script, at the machines in their order.
+    fn start(&self, machines: &[(u32, Ipv4Addr)], scripts: &[String], start: Time) -> Found<Started> {
         // Cells run side by side: each has consoles of its own.
         let folder = tempfile::tempdir_in(self.folder.path()).map_err(failed)?;
-        let (mut guests, mut settings) = (Vec::new(), Vec::new());
+        let mut started = Started { guests: Vec::new(), settings: Vec::new(), _folder: folder };
         for (number, script) in scripts.iter().enumerate() {
-            let text = setup(&machines, number, script, start).text();
-            let mut of_guest = self.settings(folder.path(), &name(number), &text);
-            of_guest.load = Some(self.template());
-            let guest = Guest::start(&of_guest, &self.emulator).map_err(failed)?;
-            guests.push((machines[number].0, Box::new(guest) as Box<dyn Machine>));
-            settings.push(of_guest);
+            let text = setup(machines, number, script, start).text();
+            let mut settings = self.settings(started._folder.path(), &name(number), &text);
+            settings.load = Some(self.template());
+            started.guests.push(Guest::start(&settings, &self.emulator).map_err(failed)?);
+            started.settings.push(settings);
         }
-        let nodes: Vec<u32> = guests.iter().map(|(node, _)| *node).collect();
-        let terms = Terms { at_once: 2, ties: Default::default(), policy: Default::default() };
-        let outside = federates(model, guests, terms).map_err(failed)?;
-        let count = nodes.len() as u32 + 1;
-        let partition = model.partition(count);
-        let run = Simulation::new(model.clone()).protocol(Protocol::Window).threads(1).federates(count);
-        let mut run = run.until(until);
-        for (node, guest) in nodes.into_iter().zip(outside) {
-            run = run.outside(partition.place(LpId(node)).0, Outside::new(guest));
-        }
-        let report = run.run().map_err(failed)?;
-        let facts = RunFacts { events: report.events, end_time: report.end_time };
-        let captures = captures(model, report.outputs, &facts)?;
-        Ok(Ran { captures, consoles: settings.iter().map(console).collect() })
+        Ok(started)
     }
+}
+
+/// Guests that stand at their first time, or are on their way there.
+pub(super) struct Started {
+    pub guests: Vec<Guest>,
+    settings: Vec<GuestSettings>,
+    /// With the consoles.
+    _folder: TempDir,
+}
+
+impl Started {
+    /// What they have written to their consoles.
+    pub fn consoles(&self) -> Vec<String> {
+        self.settings.iter().map(console).collect()
+    }
+}
+
+/// The machines of a model, with their addresses.
+pub(super) fn machines(model: &Packets) -> Found<Vec<(u32, Ipv4Addr)>> {
+    let stations = model.stations().ok_or_else(|| failed("the network has no machines"))?;
+    Ok(stations.machines().collect())
 }
 
 /// The captures of a run, by the names of their files.
@@ -196,6 +224,6 @@ fn console(settings: &GuestSettings) -> String {
     String::from_utf8_lossy(&fs::read(&settings.console).unwrap_or_default()).into_owned()
 }
 
-fn failed(error: impl std::fmt::Display) -> CellError {
+pub(super) fn failed(error: impl std::fmt::Display) -> CellError {
     CellError::Guests(error.to_string())
 }
