@@ -141,10 +141,10 @@ impl Booted {
     fn start(&self, machines: &[(u32, Ipv4Addr)], scripts: &[String], start: Time) -> Found<Started> {
         // Cells run side by side: each has consoles of its own.
         let folder = tempfile::tempdir_in(self.folder.path()).map_err(failed)?;
-        let mut started = Started { guests: Vec::new(), settings: Vec::new(), _folder: folder };
+        let mut started = Started { guests: Vec::new(), settings: Vec::new(), folder };
         for (number, script) in scripts.iter().enumerate() {
             let text = setup(machines, number, script, start).text();
-            let mut settings = self.settings(started._folder.path(), &name(number), &text);
+            let mut settings = self.settings(started.folder.path(), &name(number), &text);
             settings.load = Some(self.template());
             started.guests.push(Guest::start(&settings, &self.emulator).map_err(failed)?);
             started.settings.push(settings);
@@ -158,7 +158,7 @@ pub(super) struct Started {
     pub guests: Vec<Guest>,
     settings: Vec<GuestSettings>,
     /// With the consoles.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Started {
