@@ -17,7 +17,7 @@ use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_jo
 use paceline_emulate::guest::Emulator;
 use paceline_emulate::run::Terms;
 use paceline_emulate::run::placed::Failures;
-use paceline_emulate::scenario::{Emulation, Ready, StartError, Watched};
+use paceline_emulate::scenario::{Emulation, LeftBehind, Ready, StartError, Watched};
 use paceline_engine::determinism::{Comparison, DeterminismError, Same};
 use paceline_engine::{Protocol, Simulation, default_federates};
 use paceline_kernel::{Balance, Time};
@@ -239,7 +239,7 @@ fn round_trips(watched: &Watched) -> Vec<(&'static str, Value)> {
 
 /// The consoles of guests, and what they sent back.
 fn left_behind(watched: &Watched) -> Vec<ResultFile> {
-    let (files, damaged) = watched.files();
+    let LeftBehind { files, damaged } = watched.files();
     for (guest, error) in damaged {
         warn(&format!("what guest {guest} sends back is not whole: {error}"));
     }

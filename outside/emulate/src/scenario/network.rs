@@ -25,7 +25,7 @@ pub(super) fn read(section: &mut Section, seed: u64, guests: &Guests) -> Result<
         return Err(section.refuse("", "a network without `latency` and `topology`", allowed));
     }
     let latency: Picoseconds = section.required("latency")?;
-    if !(2_000..=MOST_LATENCY_PS).contains(&latency.ps) || latency.ps % 2 != 0 {
+    if !(2_000..=MOST_LATENCY_PS).contains(&latency.ps) || !latency.ps.is_multiple_of(2) {
         let problem = format!("a latency of {latency} between guests");
         let allowed = "from \"2ns\" to \"1000000s\"; a run is the faster the longer the latency";
         return Err(section.refuse("latency", problem, allowed));

@@ -81,6 +81,15 @@ pub struct Watched {
     folder: Arc<TempDir>,
 }
 
+/// What guests leave behind.
+#[derive(Debug, Default)]
+pub struct LeftBehind {
+    /// Files with their names.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Guests whose archive of what they send back is not whole, and what is wrong with it.
+    pub damaged: Vec<(String, ArchiveError)>,
+}
+
 impl Emulation {
     /// Packs the image that guests boot.
     ///
@@ -314,8 +323,8 @@ impl Watched {
     /// The console of each guest as `NAME.log`, and what it has sent back in a folder `NAME`. An archive that
     /// is not whole, as of a guest whose time has ended while it wrote, is named with what is wrong with it.
     #[must_use]
-    pub fn files(&self) -> (Vec<(String, Vec<u8>)>, Vec<(String, ArchiveError)>) {
-        let (mut files, mut damaged) = (Vec::new(), Vec::new());
+    pub fn files(&self) -> LeftBehind {
+        let LeftBehind { mut files, mut damaged } = LeftBehind::default();
         let read = |path: PathBuf| fs::read(path).unwrap_or_default();
         for (name, _) in &self.guests {
             files.push((format!("{name}.log"), read(console_in(self.folder.path(), name))));
@@ -334,6 +343,6 @@ impl Watched {
                 }
             }
         }
-        (files, damaged)
+        LeftBehind { files, damaged }
     }
 }

@@ -122,7 +122,7 @@ fn run(booted: &Booted, crowd: &Crowd, name: &str, threads: u32) -> (String, Net
     {
         eprintln!("  {line} = {value:?}");
     }
-    if results.web.iter().any(|result| result.responses.len() == 0) {
+    if results.web.iter().any(|result| result.responses.is_empty()) {
         eprintln!("console:\n{}", std::fs::read_to_string(text).unwrap_or_default());
     }
     let mut capture = Vec::new();

@@ -39,7 +39,7 @@ fn record(number: u64) -> Record {
         .map(Box::new),
     };
     let number = number_of_packet;
-    let content: Vec<u8> = (0..often(61, 7)).map(|place| (place * bytes as u64 >> 3) as u8).collect();
+    let content: Vec<u8> = (0..often(61, 7)).map(|place| ((place * u64::from(bytes)) >> 3) as u8).collect();
     let packet = match often(0, 2) {
         0 => Packet::Udp { flow, number, bytes, ecn, is_back },
         1 => Packet::Frame { content: content.into(), ecn },

@@ -184,7 +184,7 @@ mod test {
     #[test]
     fn it_goes_on_as_slowly_as_before() {
         let signals = Signals { mss: 1000, flight: 20_000, ..Signals::default() };
-        let mut grown = |control: &mut dyn CongestionControl| {
+        let grown = |control: &mut dyn CongestionControl| {
             let mut window = Window { cwnd: 20_000, ssthresh: u64::MAX };
             window.ssthresh = control.reduce(&window, &signals, Cause::Loss);
             assert_eq!(window.ssthresh, 14_000);
