@@ -111,9 +111,10 @@ pub(super) trait CongestionControl {
 pub(super) enum Control {
     NewReno(NewReno),
     Cubic(Box<Cubic>),
-    LinuxCubic(Box<LinuxCubic>),
     Dctcp(Box<Dctcp>),
     Bbr(Box<Bbr>),
+    /// Last: a variant before others would change their digests, which have its place.
+    LinuxCubic(Box<LinuxCubic>),
 }
 
 impl Control {
