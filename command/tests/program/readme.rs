@@ -65,6 +65,17 @@ fn the_commands_of_its_table_run() {
                 let options = arguments.iter().take_while(|argument| **argument != "--").copied();
                 printed(&options.chain(["--", "true"]).collect::<Vec<_>>());
             }
+            // Without the emulator this says what gets it.
+            "emulate" => {
+                let short = short_form(arguments[1]);
+                let short = short.iter().map(String::as_str);
+                let output = paceline(
+                    &project(),
+                    &arguments.into_iter().chain(["--quiet"]).chain(short).collect::<Vec<_>>(),
+                );
+                let said = stderr(&output);
+                assert!(output.status.success() || said.contains("run scripts/emulator"), "{said}");
+            }
             // The lab is a program of its own: without it, this says what to build.
             "reproduce" => {
                 let output = paceline(&project(), &arguments);
@@ -81,5 +92,5 @@ fn the_commands_of_its_table_run() {
             }
         }
     }
-    assert_eq!(seen, BTreeSet::from(["machine", "pace", "reproduce", "run"]));
+    assert_eq!(seen, BTreeSet::from(["emulate", "machine", "pace", "reproduce", "run"]));
 }
