@@ -1,6 +1,6 @@
 //! Joins machines to a packet network: each is the outside federate of its host.
 //!
-//! - [`machine`] is what a run needs of a machine; a guest of the emulator is one.
+//! - [`Machine`] is what a run needs of a machine; a guest of the emulator is one.
 //! - `dispatcher` is the one thread that grants machines time and takes in what they did; [`GrantPolicy`]
 //!   says which is first.
 //! - [`SavedMachines`] are the machines of a checkpoint, from which a run goes on.

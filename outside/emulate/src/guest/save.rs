@@ -6,8 +6,8 @@ use std::path::Path;
 
 impl Guest {
     /// Writes the state of the guest, which stands, to a file from which others with the same settings start
-    /// ([`GuestSettings::load`]). The guest can go on afterwards. Frames that are on their way to it are not
-    /// part of it.
+    /// ([`GuestSettings::load`](super::GuestSettings::load)). The guest can go on afterwards. Frames that are
+    /// on their way to it are not part of it.
     ///
     /// # Panics
     ///
@@ -19,8 +19,9 @@ impl Guest {
         self.wait().map(|_| ())
     }
 
-    /// Ends the guest and makes it the template at [`GuestSettings::template`]. Guests that load it share the
-    /// memory that they do not change, and start without reading it.
+    /// Ends the guest and makes it the template at
+    /// [`GuestSettings::template`](super::GuestSettings::template). Guests that load it share the memory that
+    /// they do not change, and start without reading it.
     ///
     /// # Panics
     ///
