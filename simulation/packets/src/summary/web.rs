@@ -21,7 +21,7 @@ pub(super) fn tell(table: &WebTable, all: &NetResults, run_s: f64, summary: &mut
         summary.line("web_requests_failed", all.web.iter().map(|result| result.failed).sum::<u64>());
         summary.line("web_requests_waiting", all.web.iter().map(|result| result.waiting).sum::<u64>());
         if run_s > 0.0 {
-            summary.line("web_requests_per_s", times.count() as f64 / run_s);
+            summary.line("web_throughput_rps", times.count() as f64 / run_s);
         }
         summary.line("web_body_bytes", all.web.iter().map(|result| result.body_bytes).sum::<u64>());
         summary.line("web_connections", all.web.iter().map(|result| result.connections).sum::<u64>());
