@@ -11,12 +11,15 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::guest::{COMMAND_LINE, Emulator};
 
 /// How many boots are kept, of 100 MB each: those used last.
 const MOST: usize = 8;
+/// How long ago a boot was used at least that is removed: guests of this run or another may be about to start
+/// from a later one.
+const RECENT: Duration = Duration::from_secs(600);
 
 /// The state of a guest that has booted, for others to start from.
 #[derive(Clone, Debug)]
@@ -32,6 +35,7 @@ pub(super) struct Place {
     kept: PathBuf,
     /// Where it is made.
     new: PathBuf,
+    recent: Duration,
 }
 
 impl Place {
@@ -48,9 +52,9 @@ impl Place {
         let boots = emulator.boots();
         let new = boots.join(format!("{name}.{}", std::process::id()));
         if fs::create_dir_all(&new).is_ok() {
-            return Self { kept: boots.join(name), new };
+            return Self { kept: boots.join(name), new, recent: RECENT };
         }
-        Self { kept: run.join(&name), new: run.join(format!("{name}.new")) }
+        Self { kept: run.join(&name), new: run.join(format!("{name}.new")), recent: RECENT }
     }
 
     /// The boot, if there is one; else `make` makes one, of which it gives the clock, with its template in
@@ -84,22 +88,26 @@ impl Place {
             return self.find().ok_or_else(|| error.into());
         }
         if let Some(boots) = self.kept.parent() {
-            forget_old(boots);
+            forget_old(boots, self.recent);
         }
         Ok(Boot { template: self.kept.join("template"), clock_ns })
     }
 }
 
-/// Removes all but the boots that were used last, and what killed runs have left there. What cannot be
-/// removed stays.
-fn forget_old(boots: &Path) {
+/// Removes all but the boots that were used last or within `recent`, and what killed runs have left there.
+/// What cannot be removed stays.
+fn forget_old(boots: &Path, recent: Duration) {
+    let is_recent = |used: &Option<SystemTime>| {
+        // One from the future is recent, too.
+        used.is_some_and(|used| used.elapsed().map_or(true, |ago| ago < recent))
+    };
     let entries = fs::read_dir(boots).into_iter().flatten().flatten();
     let used = |entry: &fs::DirEntry| entry.metadata().and_then(|metadata| metadata.modified()).ok();
     let mut all: Vec<(Option<SystemTime>, PathBuf)> =
         entries.map(|entry| (used(&entry), entry.path())).collect();
     all.sort();
     let old = all.len().saturating_sub(MOST);
-    for (_, folder) in &all[..old] {
+    for (_, folder) in all[..old].iter().filter(|(used, _)| !is_recent(used)) {
         let _ = fs::remove_dir_all(folder);
     }
 }
@@ -108,8 +116,8 @@ fn forget_old(boots: &Path) {
 mod tests {
     use super::*;
 
-    fn place(folder: &Path, name: &str) -> Place {
-        Place { kept: folder.join(name), new: folder.join(format!("{name}.new")) }
+    fn place(folder: &Path, name: &str, recent: Duration) -> Place {
+        Place { kept: folder.join(name), new: folder.join(format!("{name}.new")), recent }
     }
 
     #[test]
@@ -119,7 +127,7 @@ mod tests {
         for round in 0..2 * MOST {
             // The first one is used each time, the others once.
             for name in ["always".to_owned(), format!("once-{round}")] {
-                let boot = place(folder.path(), &name).boot(|template| {
+                let boot = place(folder.path(), &name, Duration::ZERO).boot(|template| {
                     made += 1;
                     fs::write(template, &name)?;
                     Ok::<u64, io::Error>(7)
@@ -134,10 +142,24 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), MOST);
     }
 
+    /// A run with more kinds of machines than boots are kept needs all of them until its guests have started.
+    #[test]
+    fn boots_of_this_run_are_kept_however_many() {
+        let folder = tempfile::tempdir().unwrap();
+        for kind in 0..3 * MOST {
+            let boot = place(folder.path(), &kind.to_string(), RECENT).boot(|template| {
+                fs::write(template, "")?;
+                Ok::<u64, io::Error>(7)
+            });
+            boot.unwrap();
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3 * MOST);
+    }
+
     #[test]
     fn a_boot_that_fails_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let failed = place(folder.path(), "a").boot(|_| Err(io::Error::other("no")));
+        let failed = place(folder.path(), "a", RECENT).boot(|_| Err(io::Error::other("no")));
         assert_eq!(failed.unwrap_err().to_string(), "no");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
