@@ -6,6 +6,7 @@
 
 mod progress;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use paceline_app::failure::CommandError;
@@ -237,8 +238,17 @@ fn round_trips(watched: &Watched) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The consoles of guests, and what they sent back.
+/// The consoles of guests, and what they sent back. Says of which guests something was lost.
 fn left_behind(watched: &Watched) -> Vec<ResultFile> {
+    for (guest, seen) in &watched.guests {
+        let count = seen.too_long.load(Ordering::Relaxed);
+        if count > 0 {
+            let frames = text::count(count);
+            warn(&format!(
+                "guest {guest}: {frames} frames for it are longer than its card takes (`mtu`), and lost"
+            ));
+        }
+    }
     let LeftBehind { files, damaged } = watched.files();
     for (guest, error) in damaged {
         warn(&format!("what guest {guest} sends back is not whole: {error}"));

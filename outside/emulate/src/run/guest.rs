@@ -49,6 +49,10 @@ impl Machine for Guest {
         self.logs().iter().map(length).collect()
     }
 
+    fn too_long(&self) -> u64 {
+        Self::too_long(self)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         Self::deadline(self)
     }

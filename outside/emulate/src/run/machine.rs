@@ -78,6 +78,11 @@ pub trait Machine: Send {
         Err(format!("a machine of its kind has no state for {}", file.display()).into())
     }
 
+    /// How many frames did not arrive so far, since they are longer than its cards take.
+    fn too_long(&self) -> u64 {
+        0
+    }
+
     /// When [`read`](Self::read) gives the machine up unless it stands by then; `None` if it stands.
     fn deadline(&self) -> Option<Instant>;
 }

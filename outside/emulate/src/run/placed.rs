@@ -63,6 +63,8 @@ pub struct Seen {
     pub reached_ns: AtomicU64,
     /// Whether it runs.
     pub is_running: AtomicBool,
+    /// Frames that did not arrive, since its card does not take them so long.
+    pub too_long: AtomicU64,
     /// What it pinged.
     pub echoes: Mutex<Echoes>,
 }
@@ -233,6 +235,7 @@ impl Machine for Placed {
         }
         drop(echoes);
         self.seen.is_running.store(false, Ordering::Relaxed);
+        self.seen.too_long.store(self.machine.too_long(), Ordering::Relaxed);
         self.seen.reached_ns.store(self.until_ns, Ordering::Relaxed);
         if let Some(error) = self.failure(state, time_ns) {
             return Ok(Some(Stopped { frames, ..self.fail(error) }));
