@@ -21,7 +21,7 @@ const FAIRNESS_TOLERANCE: f64 = 0.1;
 const LEAST_BYTES: u64 = 20_000;
 
 named! {
-    /// Who sends.
+    /// Whose TCP sends through the bottleneck.
     enum Sender {
         Linux = "iperf3 in a guest",
         Ours = "our model",
@@ -32,7 +32,7 @@ named! {
 #[derive(Clone, Copy, Debug)]
 struct Point {
     flows: u32,
-    /// Packets.
+    /// How many packets the queue of the bottleneck has room for.
     queue: u32,
     /// Seconds after the start.
     seconds: u64,

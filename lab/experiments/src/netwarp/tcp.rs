@@ -26,7 +26,7 @@ const BUFFER: &str = "echo 4096 6291456 6291456 >/proc/sys/net/ipv4/tcp_rmem";
 const POINTS: u64 = 300;
 
 named! {
-    /// Who sends.
+    /// Whose TCP sends through the bottleneck.
     enum Sender {
         Linux = "Linux in a guest",
         Ours = "our model",
@@ -39,7 +39,7 @@ struct Point {
     rtt_ms: u64,
     /// Packets lost in 1000, each way.
     loss: u64,
-    /// Packets.
+    /// How many packets the queue of the bottleneck has room for.
     queue: u32,
     /// Seconds after the start.
     seconds: u64,

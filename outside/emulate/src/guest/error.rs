@@ -100,7 +100,7 @@ pub enum GuestError {
         guest: String,
         /// Where the guest stood last.
         time_ns: u64,
-        /// What came.
+        /// What is wrong with what it sent.
         reason: String,
     },
     /// The guest's state could not be written.
