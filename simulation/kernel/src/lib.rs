@@ -58,7 +58,7 @@ pub use part::Part;
 pub use partition::{Partition, PartitionError};
 pub use protocol::{
     ChannelTable, DistanceWindows, Distances, Effort, Gvt, GvtKind, LinkError, Links, MovingWindow, Promise,
-    Windows,
+    SendBound, SendBounds, SendDelay, SendTime, Sender, Windows,
 };
 pub use queue::{BucketQueue, EventQueue, Heap};
 pub use readable::tell_error;

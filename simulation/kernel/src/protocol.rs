@@ -10,6 +10,8 @@
 //!   send to it (Chandy and Misra, 1979; Bryant, 1977).
 //! - *Time Warp* ([`Gvt`], [`MovingWindow`]): all federates may run ahead ([`crate::Warp`]), as far as it
 //!   pays; everything before global virtual time is final.
+//! - *Members outside* ([`SendBounds`]): who grants time to programs that send whenever they like, as an HLA
+//!   run-time infrastructure does, takes the least promise of the others.
 //!
 //! All rest on one fact: an event at `t` cannot cause an event at another LP before `t` + lookahead.
 //!
@@ -21,6 +23,7 @@ mod distances;
 mod gvt;
 mod links;
 mod moving_window;
+mod send_bounds;
 mod table;
 mod windows;
 
@@ -29,5 +32,6 @@ pub use distances::{DistanceWindows, Distances};
 pub use gvt::{Gvt, GvtKind};
 pub use links::{Links, Promise};
 pub use moving_window::{Effort, MovingWindow};
+pub use send_bounds::{SendBound, SendBounds, SendDelay, SendTime, Sender};
 pub use table::ChannelTable;
 pub use windows::Windows;
