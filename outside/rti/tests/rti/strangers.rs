@@ -1,0 +1,52 @@
+//! Modules that others have written, where `PACELINE_FOMS` names a folder with some. All that can be read is
+//! merged alone, after the standard's module.
+
+use std::path::{Path, PathBuf};
+
+use paceline_rti::fom::{Fom, FomError, Module, STANDARD_MIM};
+
+fn modules_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("an entry of a folder can be read").path();
+        if path.is_dir() {
+            modules_below(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "xml") {
+            found.push(path);
+        }
+    }
+}
+
+/// A module whose file name says that it is wrong is refused, any other one is merged.
+#[test]
+fn modules_of_others_are_read() {
+    let Some(folder) = std::env::var_os("PACELINE_FOMS") else {
+        eprintln!("skipped: PACELINE_FOMS names no folder with modules");
+        return;
+    };
+    let mut paths = Vec::new();
+    modules_below(Path::new(&folder), &mut paths);
+    paths.sort();
+    let mut wrong = Vec::new();
+    for path in &paths {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let name = path.display().to_string().to_lowercase();
+        // Others of the same name differ from the standard's on purpose, and modules of 2000 have no
+        // namespace.
+        if name.contains("equiv") || !text.contains("//standards.ieee.org/IEEE1516-20") {
+            continue;
+        }
+        let mut fom = Fom::default();
+        fom.merge(&Module::read(STANDARD_MIM).expect("ours can be read")).expect("the first one fits");
+        let result = Module::read(&text).and_then(|module| fom.merge(&module));
+        let is_meant_wrong = name.contains("invalid");
+        match result {
+            // It needs other modules, or is meant for readers that add the root.
+            Err(FomError::Undefined { .. } | FomError::RootClass { .. }) => {}
+            Err(error) if !is_meant_wrong => wrong.push(format!("{}: {error}", path.display())),
+            Ok(()) if is_meant_wrong => wrong.push(format!("{}: it was merged", path.display())),
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
