@@ -2,8 +2,21 @@
 //! in, one answer and any callbacks come out.
 //!
 //! Nothing in here uses a thread, a clock, a socket or a file: the same calls in the same order give the same
-//! answers and callbacks.
+//! answers and callbacks. A host brings sessions of federates, opens the modules that they name and carries
+//! bytes; [`Rti`] decides.
+//!
+//! A service that is not there yet is answered with RTIinternalError and "not yet: NAME".
 
 #![forbid(unsafe_code)]
 
+mod client;
+mod exception;
+mod federation;
 pub mod fom;
+mod handles;
+mod rti;
+mod time;
+
+pub use client::Client;
+pub use exception::{CallError, Exception};
+pub use rti::Rti;

@@ -1,0 +1,157 @@
+//! A federation: who has joined, its object model, and which service answers which call.
+//!
+//! Invariants: handles of federates rise and are not used again; every call is answered once; a call that is
+//! refused changes nothing.
+
+use std::collections::BTreeMap;
+
+use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
+
+use crate::client::Client;
+use crate::exception::{Answer, CallError, Exception, not_yet};
+use crate::fom::Fom;
+use crate::time::TimeKind;
+
+mod support;
+mod synchronization;
+
+use synchronization::Point;
+
+/// Who joins.
+pub(crate) struct Newcomer {
+    pub(crate) client: Client,
+    /// The type that it names.
+    pub(crate) kind: String,
+    /// Empty if it wants any.
+    pub(crate) name: String,
+}
+
+#[derive(Debug)]
+struct Federate {
+    client: Client,
+    name: String,
+    kind: String,
+    /// How it resigns if it is lost.
+    directive: ResignAction,
+}
+
+#[derive(Debug)]
+pub(crate) struct Federation {
+    pub(crate) name: String,
+    pub(crate) fom: Fom,
+    pub(crate) time: TimeKind,
+    /// What calls have caused, until the caller takes it.
+    pub(crate) callbacks: Vec<(Client, Callback)>,
+    federates: BTreeMap<u32, Federate>,
+    /// The greatest handle that a federate has had.
+    last_federate: u32,
+    points: BTreeMap<String, Point>,
+}
+
+impl Federation {
+    pub(crate) fn new(name: String, fom: Fom, time: TimeKind) -> Self {
+        let (federates, points) = (BTreeMap::new(), BTreeMap::new());
+        Self { name, fom, time, callbacks: Vec::new(), federates, last_federate: 0, points }
+    }
+
+    /// Names and types of federates, by handle.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.federates.values().map(|federate| (federate.name.as_str(), federate.kind.as_str()))
+    }
+
+    pub(crate) fn check_federate_name(&self, name: &str) -> Answer<()> {
+        if !name.is_empty() && self.members().any(|(known, _)| known == name) {
+            let details = format!("a federate of {:?} is called {name:?} already", self.name);
+            return Err(CallError::new(Exception::FederateNameAlreadyInUse, details));
+        }
+        Ok(())
+    }
+
+    /// Takes in a federate whose name is free, and returns its handle.
+    pub(crate) fn join(&mut self, newcomer: Newcomer) -> u32 {
+        let Newcomer { client, kind, mut name } = newcomer;
+        self.last_federate += 1;
+        let handle = self.last_federate;
+        if name.is_empty() {
+            // Somebody may have chosen such a name.
+            let names = (0..).map(|more| match more {
+                0 => format!("{kind}-{handle}"),
+                more => format!("{kind}-{handle}-{more}"),
+            });
+            let mut free = names.filter(|name| self.check_federate_name(name).is_ok());
+            name = free.next().expect("there are more names than federates");
+        }
+        self.federates.insert(handle, Federate { client, name, kind, directive: self.first_directive() });
+        self.announce_to(handle);
+        handle
+    }
+
+    /// What the modules say of how a lost federate resigns.
+    fn first_directive(&self) -> ResignAction {
+        match self.fom.switch("automaticResignAction") {
+            Some("UnconditionallyDivestAttributes") => ResignAction::UnconditionallyDivestAttributes,
+            Some("DeleteObjects") => ResignAction::DeleteObjects,
+            Some("CancelPendingOwnershipAcquisitions") => ResignAction::CancelPendingOwnershipAcquisitions,
+            Some("DeleteObjectsThenDivest") => ResignAction::DeleteObjectsThenDivest,
+            Some("NoAction") => ResignAction::NoAction,
+            _ => ResignAction::CancelThenDeleteThenDivest,
+        }
+    }
+
+    /// The federate is lost, and resigns as its directive says.
+    pub(crate) fn leave(&mut self, federate: u32) {
+        self.federates.remove(&federate);
+        self.forget_in_points(federate);
+    }
+
+    fn resign(&mut self, federate: u32, request: &request::ResignFederationExecution) -> Answer<Response> {
+        ResignAction::try_from(request.resign_action).map_err(|_| {
+            let details = format!("{} is no resign action, 0 to 5 are", request.resign_action);
+            CallError::new(Exception::InvalidResignAction, details)
+        })?;
+        self.leave(federate);
+        Ok(response::ResignFederationExecution {}.into())
+    }
+
+    /// Adds a callback.
+    fn tell(&mut self, federate: u32, callback: impl Into<Callback>) {
+        if let Some(federate) = self.federates.get(&federate) {
+            self.callbacks.push((federate.client, callback.into()));
+        }
+    }
+
+    /// Answers a call of a federate that has joined.
+    pub(crate) fn call(&mut self, federate: u32, call: Call) -> Answer<Response> {
+        match call {
+            Call::ResignFederationExecution(r) => self.resign(federate, &r),
+            Call::RegisterFederationSynchronizationPoint(r) => {
+                self.register_point(federate, r.synchronization_point_label, r.user_supplied_tag, None)?;
+                Ok(response::RegisterFederationSynchronizationPoint {}.into())
+            }
+            Call::RegisterFederationSynchronizationPointWithSet(r) => {
+                let set = r.synchronization_set;
+                self.register_point(federate, r.synchronization_point_label, r.user_supplied_tag, set)?;
+                Ok(response::RegisterFederationSynchronizationPointWithSet {}.into())
+            }
+            Call::SynchronizationPointAchieved(r) => self.achieve_point(federate, &r),
+            Call::GetAutomaticResignDirective(_) => {
+                let result = self.federates[&federate].directive.into();
+                Ok(response::GetAutomaticResignDirective { result }.into())
+            }
+            Call::SetAutomaticResignDirective(r) => self.set_directive(federate, r.value),
+            Call::GetFederateHandle(_) | Call::GetFederateName(_) | Call::NormalizeFederateHandle(_) => {
+                self.support_federates(&call)
+            }
+            call => self.support_object_model(&call).unwrap_or_else(|| Err(not_yet(&call))),
+        }
+    }
+
+    fn set_directive(&mut self, federate: u32, value: i32) -> Answer<Response> {
+        let directive = ResignAction::try_from(value).map_err(|_| {
+            let details = format!("{value} is no resign action, 0 to 5 are");
+            CallError::new(Exception::InvalidResignAction, details)
+        })?;
+        self.federates.get_mut(&federate).expect("who calls has joined").directive = directive;
+        Ok(response::SetAutomaticResignDirective {}.into())
+    }
+}
