@@ -8,13 +8,20 @@ use std::collections::BTreeMap;
 use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
 
 use crate::client::Client;
-use crate::exception::{Answer, CallError, Exception, not_yet};
+use crate::exception::{Answer, CallError, Exception};
 use crate::fom::Fom;
 use crate::time::TimeKind;
 
+mod declaration;
+mod exchange;
+mod message;
+mod names;
+mod objects;
 mod support;
 mod synchronization;
 
+use declaration::Declarations;
+use objects::Object;
 use synchronization::Point;
 
 /// Who joins.
@@ -33,6 +40,9 @@ struct Federate {
     kind: String,
     /// How it resigns if it is lost.
     directive: ResignAction,
+    declarations: Declarations,
+    /// The instances that it knows, and the class that it knows each as.
+    known: BTreeMap<u32, u32>,
 }
 
 #[derive(Debug)]
@@ -46,12 +56,30 @@ pub(crate) struct Federation {
     /// The greatest handle that a federate has had.
     last_federate: u32,
     points: BTreeMap<String, Point>,
+    objects: BTreeMap<u32, Object>,
+    /// The greatest handle that an instance has had.
+    last_object: u32,
+    /// The names of instances.
+    named: BTreeMap<String, u32>,
+    /// Names that are kept for a federate.
+    reserved: BTreeMap<String, u32>,
 }
 
 impl Federation {
     pub(crate) fn new(name: String, fom: Fom, time: TimeKind) -> Self {
-        let (federates, points) = (BTreeMap::new(), BTreeMap::new());
-        Self { name, fom, time, callbacks: Vec::new(), federates, last_federate: 0, points }
+        Self {
+            name,
+            fom,
+            time,
+            callbacks: Vec::new(),
+            federates: BTreeMap::new(),
+            last_federate: 0,
+            points: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            last_object: 0,
+            named: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+        }
     }
 
     /// Names and types of federates, by handle.
@@ -81,7 +109,9 @@ impl Federation {
             let mut free = names.filter(|name| self.check_federate_name(name).is_ok());
             name = free.next().expect("there are more names than federates");
         }
-        self.federates.insert(handle, Federate { client, name, kind, directive: self.first_directive() });
+        let (directive, declarations, known) =
+            (self.first_directive(), Declarations::default(), BTreeMap::new());
+        self.federates.insert(handle, Federate { client, name, kind, directive, declarations, known });
         self.announce_to(handle);
         handle
     }
@@ -100,16 +130,23 @@ impl Federation {
 
     /// The federate is lost, and resigns as its directive says.
     pub(crate) fn leave(&mut self, federate: u32) {
+        let action = self.federates[&federate].directive;
+        self.go(federate, action);
+    }
+
+    fn go(&mut self, federate: u32, action: ResignAction) {
+        self.give_up_objects(federate, action);
         self.federates.remove(&federate);
         self.forget_in_points(federate);
     }
 
     fn resign(&mut self, federate: u32, request: &request::ResignFederationExecution) -> Answer<Response> {
-        ResignAction::try_from(request.resign_action).map_err(|_| {
+        let action = ResignAction::try_from(request.resign_action).map_err(|_| {
             let details = format!("{} is no resign action, 0 to 5 are", request.resign_action);
             CallError::new(Exception::InvalidResignAction, details)
         })?;
-        self.leave(federate);
+        self.check_resignation(federate, action)?;
+        self.go(federate, action);
         Ok(response::ResignFederationExecution {}.into())
     }
 
@@ -120,7 +157,8 @@ impl Federation {
         }
     }
 
-    /// Answers a call of a federate that has joined.
+    /// Answers a call of a federate that has joined. Each group of services hands on what is none of its
+    /// calls.
     pub(crate) fn call(&mut self, federate: u32, call: Call) -> Answer<Response> {
         match call {
             Call::ResignFederationExecution(r) => self.resign(federate, &r),
@@ -142,7 +180,7 @@ impl Federation {
             Call::GetFederateHandle(_) | Call::GetFederateName(_) | Call::NormalizeFederateHandle(_) => {
                 self.support_federates(&call)
             }
-            call => self.support_object_model(&call).unwrap_or_else(|| Err(not_yet(&call))),
+            call => self.exchange(federate, call),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use paceline_hla::{
     AttributeHandle, Bytes, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ParameterHandle, TransportationTypeHandle,
+    ObjectInstanceHandle, ParameterHandle, TransportationTypeHandle,
 };
 
 use crate::exception::{Answer, CallError, Exception};
@@ -46,6 +46,7 @@ handles! {
     FederateHandle: InvalidFederateHandle,
     InteractionClassHandle: InvalidInteractionClassHandle,
     ObjectClassHandle: InvalidObjectClassHandle,
+    ObjectInstanceHandle: ObjectInstanceNotKnown,
     ParameterHandle: InvalidParameterHandle,
     TransportationTypeHandle: InvalidTransportationTypeHandle,
 }

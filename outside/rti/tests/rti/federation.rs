@@ -158,9 +158,9 @@ fn modules_that_do_not_fit_are_refused_and_change_nothing() {
     harness.refused(2, join(FomModule { source: None }), "CouldNotOpenFOM");
     let latin = FileFomModule { name: "x".to_owned(), content: Bytes::from_static(&[0xe9]) };
     harness.refused(2, join(source(FomModuleSource::File(latin))), "ErrorReadingFOM");
-    let class = || request::GetObjectClassHandle { object_class_name: "Ship.Tanker".to_owned() };
+    let class = || request::GetObjectClassHandle { object_class_name: "Ship.Ferry".to_owned() };
     harness.refused(1, class(), "NameNotFound");
-    harness.ask(2, join(module("2010", &ship("<objectClass><name>Tanker</name></objectClass>"))));
+    harness.ask(2, join(module("2010", &ship("<objectClass><name>Ferry</name></objectClass>"))));
     harness.ask(1, class());
 }
 
@@ -176,7 +176,9 @@ fn a_federation_may_bring_its_own_mim_but_not_send_the_standard_one() {
     let standard = FomModuleSource::Url("HLAstandardMIM".to_owned());
     harness.refused(1, create(standard), "DesignatorIsHLAstandardMIM");
     harness.refused(1, create(FomModuleSource::Url("mim.xml".to_owned())), "CouldNotOpenMIM");
-    harness.ask(1, create(small_module().source.expect("a file")));
+    let ship = "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Ship</name></objectClass>\
+                </objectClass></objects>";
+    harness.ask(1, create(module("2025", ship).source.expect("a file")));
     harness.ask(1, join("a", "F"));
     harness.ask(1, request::GetObjectClassHandle { object_class_name: "Ship".to_owned() });
     harness.refused(

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use paceline_hla::{
-    Call, Callback, ExceptionData, FileFomModule, FomModule, FomModuleSet, FomModuleSource, Response, request,
+    AttributeHandleSet, Call, Callback, ExceptionData, FileFomModule, FomModule, FomModuleSet,
+    FomModuleSource, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Response, request,
 };
 use paceline_rti::{Client, Rti};
 
@@ -25,12 +26,16 @@ pub fn module(edition: &str, tables: &str) -> FomModule {
 /// A module with a class of objects and one of interactions, for tests that need some.
 pub fn small_module() -> FomModule {
     let attributes = ["Position", "Name"].map(|name| format!("<attribute><name>{name}</name></attribute>"));
+    let tanker = "<objectClass><name>Tanker</name><attribute><name>Load</name>\
+                  <transportation>HLAbestEffort</transportation></attribute></objectClass>";
+    let hard =
+        "<interactionClass><name>Hard</name><parameter><name>Damage</name></parameter></interactionClass>";
     module(
         "2025",
         &format!(
-            "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Ship</name>{}</objectClass>\
+            "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Ship</name>{}{tanker}</objectClass>\
              </objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>\
-             <interactionClass><name>Hit</name><parameter><name>Where</name></parameter></interactionClass>\
+             <interactionClass><name>Hit</name><parameter><name>Where</name></parameter>{hard}</interactionClass>\
              </interactionClass></interactions>",
             attributes.concat()
         ),
@@ -99,6 +104,51 @@ impl Harness {
             }
             response => panic!("{name} is answered: {response:?}"),
         }
+    }
+
+    /// The handle of an object class and those of some of its attributes.
+    pub fn object_class(
+        &mut self,
+        class: &str,
+        attributes: &[&str],
+    ) -> (ObjectClassHandle, AttributeHandleSet) {
+        let call = request::GetObjectClassHandle { object_class_name: class.to_owned() };
+        let Response::GetObjectClassHandle(found) = self.ask(1, call) else { panic!("its response") };
+        let handle = found.result.expect("a handle");
+        let attribute = |name: &&str| {
+            let (object_class, attribute_name) = (Some(handle.clone()), (*name).to_owned());
+            let call = request::GetAttributeHandle { object_class, attribute_name };
+            let Response::GetAttributeHandle(found) = self.ask(1, call) else { panic!("its response") };
+            found.result.expect("a handle")
+        };
+        let attribute_handle = attributes.iter().map(attribute).collect();
+        (handle, AttributeHandleSet { attribute_handle })
+    }
+
+    /// The handle of an interaction class.
+    pub fn interaction_class(&mut self, class: &str) -> Option<InteractionClassHandle> {
+        let call = request::GetInteractionClassHandle { interaction_class_name: class.to_owned() };
+        let Response::GetInteractionClassHandle(found) = self.ask(1, call) else { panic!("its response") };
+        found.result
+    }
+
+    pub fn publish(&mut self, federate: u32, class: &str, attributes: &[&str]) {
+        let (class, attributes) = self.object_class(class, attributes);
+        let (object_class, attributes) = (Some(class), Some(attributes));
+        self.ask(federate, request::PublishObjectClassAttributes { object_class, attributes });
+    }
+
+    pub fn subscribe(&mut self, federate: u32, class: &str, attributes: &[&str]) {
+        let (class, attributes) = self.object_class(class, attributes);
+        let (object_class, attributes) = (Some(class), Some(attributes));
+        self.ask(federate, request::SubscribeObjectClassAttributes { object_class, attributes });
+    }
+
+    pub fn register(&mut self, federate: u32, class: &str) -> Option<ObjectInstanceHandle> {
+        let object_class = Some(self.object_class(class, &[]).0);
+        let response = self.ask(federate, request::RegisterObjectInstance { object_class });
+        let Response::RegisterObjectInstance(registered) = response else { panic!("its response") };
+        registered.result
     }
 
     /// The client is lost.

@@ -1,9 +1,11 @@
 //! The infrastructure from outside: object models, and federations by their calls.
 
 mod calls;
+mod exchange;
 mod federation;
 mod fom;
 mod harness;
+mod objects;
 mod strangers;
 mod support;
 mod synchronization;

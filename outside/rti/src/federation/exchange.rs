@@ -1,0 +1,171 @@
+//! Values and interactions on their way from one federate to others, and requests for values.
+//!
+//! Invariants: nobody receives what it has sent, an attribute that it does not subscribe to, or a parameter
+//! of a class below the one that it subscribes to; attributes that are carried differently come apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paceline_hla::{
+    AttributeHandleValue, AttributeHandleValueMap, Call, ParameterHandleValue, ParameterHandleValueMap,
+    Response, callback, request, response,
+};
+
+use super::Federation;
+use super::message::Body;
+use crate::exception::{Answer, CallError, Exception};
+use crate::handles::{Handle, number};
+
+impl Federation {
+    /// Hands a message over.
+    pub(super) fn deliver(&mut self, federate: u32, body: Body) {
+        self.tell(federate, body.callback());
+    }
+
+    /// All but `federate`.
+    fn others(&self, federate: u32) -> Vec<u32> {
+        self.federates.keys().copied().filter(|other| *other != federate).collect()
+    }
+
+    /// The values by attribute, all of which the federate owns.
+    fn owned_values(
+        &self,
+        federate: u32,
+        object: u32,
+        values: Option<AttributeHandleValueMap>,
+    ) -> Answer<Vec<(u32, AttributeHandleValue)>> {
+        let instance = &self.objects[&object];
+        let values = values.unwrap_or_default().attribute_handle_value.into_iter().map(|value| {
+            let attribute = number(value.attribute_handle.as_ref())?;
+            if !self.fom.objects.has_member(instance.class, attribute) {
+                let details = format!("{:?} has no attribute with the handle {attribute}", instance.name);
+                return Err(CallError::new(Exception::AttributeNotDefined, details));
+            }
+            if instance.owners.get(&attribute) != Some(&federate) {
+                let name =
+                    self.fom.objects.member(attribute).map(|row| row.name.as_str()).unwrap_or_default();
+                let details = format!("{name} of {:?} is not its own", instance.name);
+                return Err(CallError::new(Exception::AttributeNotOwned, details));
+            }
+            Ok((attribute, value))
+        });
+        values.collect()
+    }
+
+    fn update(&mut self, federate: u32, request: request::UpdateAttributeValues) -> Answer<Response> {
+        let (object, _) = self.known_object(federate, request.object_instance.as_ref())?;
+        let values = self.owned_values(federate, object, request.attribute_values)?;
+        for other in self.others(federate) {
+            let Some(known) = self.federates[&other].known.get(&object) else { continue };
+            let Some(class) = self.closest_subscribed(other, *known) else { continue };
+            let wanted = &self.federates[&other].declarations.subscribed[&class];
+            let mut passels: BTreeMap<u32, Vec<AttributeHandleValue>> = BTreeMap::new();
+            for (attribute, value) in values.iter().filter(|(attribute, _)| wanted.contains(attribute)) {
+                passels.entry(self.transportation_of(*attribute)).or_default().push(value.clone());
+            }
+            for (transportation, attribute_handle_value) in passels {
+                let reflected = callback::ReflectAttributeValues {
+                    object_instance: Handle::some(object),
+                    attribute_values: Some(AttributeHandleValueMap { attribute_handle_value }),
+                    user_supplied_tag: request.user_supplied_tag.clone(),
+                    transportation_type: Handle::some(transportation),
+                    producing_federate: Handle::some(federate),
+                    optional_sent_regions: None,
+                };
+                self.deliver(other, Body::Reflect(reflected));
+            }
+        }
+        Ok(response::UpdateAttributeValues {}.into())
+    }
+
+    /// The handle of an attribute's transportation type.
+    fn transportation_of(&self, attribute: u32) -> u32 {
+        let row = self.fom.objects.member(attribute);
+        row.and_then(|row| self.fom.transportation(row.transportation())).unwrap_or(1)
+    }
+
+    fn check_parameters(&self, class: u32, values: &[ParameterHandleValue]) -> Answer<()> {
+        let table = &self.fom.interactions;
+        values.iter().try_for_each(|value| {
+            let parameter = number(value.parameter_handle.as_ref())?;
+            if table.has_member(class, parameter) {
+                return Ok(());
+            }
+            let class = table.class(class).map(|class| class.name.as_str()).unwrap_or_default();
+            let details = format!("{class} has no parameter with the handle {parameter}");
+            Err(CallError::new(Exception::InteractionParameterNotDefined, details))
+        })
+    }
+
+    fn send(&mut self, federate: u32, request: request::SendInteraction) -> Answer<Response> {
+        let class = self.interaction_class(request.interaction_class.as_ref())?;
+        if !self.federates[&federate].declarations.published_interactions.contains(&class) {
+            let details = "this federate does not publish the class".to_owned();
+            return Err(CallError::new(Exception::InteractionClassNotPublished, details));
+        }
+        let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
+        self.check_parameters(class, &values)?;
+        let row = self.fom.interactions.class(class);
+        let transportation = row.and_then(|row| self.fom.transportation(row.transportation())).unwrap_or(1);
+        for other in self.others(federate) {
+            let subscribed = &self.federates[&other].declarations.subscribed_interactions;
+            let Some(received) =
+                self.fom.interactions.lineage(class).find(|above| subscribed.contains(above))
+            else {
+                continue;
+            };
+            let members: BTreeSet<u32> = self.fom.interactions.all_members(received).collect();
+            let is_there = |value: &&ParameterHandleValue| {
+                members.contains(&number(value.parameter_handle.as_ref()).unwrap_or(0))
+            };
+            let parameter_handle_value = values.iter().filter(is_there).cloned().collect();
+            let message = callback::ReceiveInteraction {
+                interaction_class: Handle::some(received),
+                parameter_values: Some(ParameterHandleValueMap { parameter_handle_value }),
+                user_supplied_tag: request.user_supplied_tag.clone(),
+                transportation_type: Handle::some(transportation),
+                producing_federate: Handle::some(federate),
+                optional_sent_regions: None,
+            };
+            self.deliver(other, Body::Receive(message));
+        }
+        Ok(response::SendInteraction {}.into())
+    }
+
+    fn request_instance(
+        &mut self,
+        federate: u32,
+        request: &request::RequestInstanceAttributeValueUpdate,
+    ) -> Answer<Response> {
+        let (object, class) = self.known_object(federate, request.object_instance.as_ref())?;
+        let attributes = self.attributes_of(class, request.attributes.as_ref())?;
+        self.ask_owners(federate, object, &attributes, &request.user_supplied_tag);
+        Ok(response::RequestInstanceAttributeValueUpdate {}.into())
+    }
+
+    /// For all instances of the class and of those below it, whether the federate knows them or not.
+    fn request_class(
+        &mut self,
+        federate: u32,
+        request: &request::RequestClassAttributeValueUpdate,
+    ) -> Answer<Response> {
+        let class = self.object_class(request.object_class.as_ref())?;
+        let attributes = self.attributes_of(class, request.attributes.as_ref())?;
+        let of_class = self.objects.iter().filter(|(_, row)| self.fom.objects.is_a(row.class, class));
+        let objects: Vec<u32> = of_class.map(|(object, _)| *object).collect();
+        for object in objects {
+            self.ask_owners(federate, object, &attributes, &request.user_supplied_tag);
+        }
+        Ok(response::RequestClassAttributeValueUpdate {}.into())
+    }
+
+    /// Answers a call that sends something; others go on to the next group of services.
+    pub(super) fn exchange(&mut self, federate: u32, call: Call) -> Answer<Response> {
+        match call {
+            Call::UpdateAttributeValues(r) => self.update(federate, r),
+            Call::SendInteraction(r) => self.send(federate, r),
+            Call::RequestInstanceAttributeValueUpdate(r) => self.request_instance(federate, &r),
+            Call::RequestClassAttributeValueUpdate(r) => self.request_class(federate, &r),
+            call => self.manage_objects(federate, call),
+        }
+    }
+}
