@@ -3,7 +3,7 @@
 //! Invariants: handles of federates rise and are not used again; every call is answered once; a call that is
 //! refused changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
 
@@ -12,6 +12,8 @@ use crate::exception::{Answer, CallError, Exception};
 use crate::fom::Fom;
 use crate::time::TimeKind;
 
+mod advance;
+mod clock;
 mod declaration;
 mod exchange;
 mod message;
@@ -20,6 +22,7 @@ mod objects;
 mod support;
 mod synchronization;
 
+use clock::Clock;
 use declaration::Declarations;
 use objects::Object;
 use synchronization::Point;
@@ -43,6 +46,7 @@ struct Federate {
     declarations: Declarations,
     /// The instances that it knows, and the class that it knows each as.
     known: BTreeMap<u32, u32>,
+    clock: Clock,
 }
 
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub(crate) struct Federation {
     named: BTreeMap<String, u32>,
     /// Names that are kept for a federate.
     reserved: BTreeMap<String, u32>,
+    /// Federates that wait for a time, or to be constrained.
+    waiting: BTreeSet<u32>,
 }
 
 impl Federation {
@@ -79,6 +85,7 @@ impl Federation {
             last_object: 0,
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
+            waiting: BTreeSet::new(),
         }
     }
 
@@ -109,9 +116,16 @@ impl Federation {
             let mut free = names.filter(|name| self.check_federate_name(name).is_ok());
             name = free.next().expect("there are more names than federates");
         }
-        let (directive, declarations, known) =
-            (self.first_directive(), Declarations::default(), BTreeMap::new());
-        self.federates.insert(handle, Federate { client, name, kind, directive, declarations, known });
+        let federate = Federate {
+            client,
+            name,
+            kind,
+            directive: self.first_directive(),
+            declarations: Declarations::default(),
+            known: BTreeMap::new(),
+            clock: Clock::new(self.time),
+        };
+        self.federates.insert(handle, federate);
         self.announce_to(handle);
         handle
     }
@@ -137,7 +151,9 @@ impl Federation {
     fn go(&mut self, federate: u32, action: ResignAction) {
         self.give_up_objects(federate, action);
         self.federates.remove(&federate);
+        self.waiting.remove(&federate);
         self.forget_in_points(federate);
+        self.grant_all();
     }
 
     fn resign(&mut self, federate: u32, request: &request::ResignFederationExecution) -> Answer<Response> {

@@ -6,21 +6,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_hla::{
-    AttributeHandleValue, AttributeHandleValueMap, Call, ParameterHandleValue, ParameterHandleValueMap,
-    Response, callback, request, response,
+    AttributeHandleValue, AttributeHandleValueMap, Call, LogicalTime, MessageRetractionReturn,
+    ParameterHandleValue, ParameterHandleValueMap, Response, callback, request, response,
 };
 
 use super::Federation;
 use super::message::Body;
 use crate::exception::{Answer, CallError, Exception};
+use crate::fom::{Class, Member};
 use crate::handles::{Handle, number};
 
-impl Federation {
-    /// Hands a message over.
-    pub(super) fn deliver(&mut self, federate: u32, body: Body) {
-        self.tell(federate, body.callback());
-    }
+/// Messages cannot be taken back yet.
+fn not_retractable() -> Option<MessageRetractionReturn> {
+    Some(MessageRetractionReturn::default())
+}
 
+impl Federation {
     /// All but `federate`.
     fn others(&self, federate: u32) -> Vec<u32> {
         self.federates.keys().copied().filter(|other| *other != federate).collect()
@@ -51,18 +52,24 @@ impl Federation {
         values.collect()
     }
 
-    fn update(&mut self, federate: u32, request: request::UpdateAttributeValues) -> Answer<Response> {
+    fn update(
+        &mut self,
+        federate: u32,
+        request: request::UpdateAttributeValues,
+        time: Option<&LogicalTime>,
+    ) -> Answer<()> {
         let (object, _) = self.known_object(federate, request.object_instance.as_ref())?;
         let values = self.owned_values(federate, object, request.attribute_values)?;
+        let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
         for other in self.others(federate) {
             let Some(known) = self.federates[&other].known.get(&object) else { continue };
             let Some(class) = self.closest_subscribed(other, *known) else { continue };
             let wanted = &self.federates[&other].declarations.subscribed[&class];
-            let mut passels: BTreeMap<u32, Vec<AttributeHandleValue>> = BTreeMap::new();
+            let mut passels: BTreeMap<(u32, bool), Vec<AttributeHandleValue>> = BTreeMap::new();
             for (attribute, value) in values.iter().filter(|(attribute, _)| wanted.contains(attribute)) {
-                passels.entry(self.transportation_of(*attribute)).or_default().push(value.clone());
+                passels.entry(self.carriage_of(*attribute)).or_default().push(value.clone());
             }
-            for (transportation, attribute_handle_value) in passels {
+            for ((transportation, is_timestamped), attribute_handle_value) in passels {
                 let reflected = callback::ReflectAttributeValues {
                     object_instance: Handle::some(object),
                     attribute_values: Some(AttributeHandleValueMap { attribute_handle_value }),
@@ -71,16 +78,19 @@ impl Federation {
                     producing_federate: Handle::some(federate),
                     optional_sent_regions: None,
                 };
-                self.deliver(other, Body::Reflect(reflected));
+                let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
+                self.transmit(federate, other, Body::Reflect(reflected), stamp);
             }
         }
-        Ok(response::UpdateAttributeValues {}.into())
+        self.grant_all();
+        Ok(())
     }
 
-    /// The handle of an attribute's transportation type.
-    fn transportation_of(&self, attribute: u32) -> u32 {
+    /// An attribute's transportation type, and whether its order is that of timestamps.
+    fn carriage_of(&self, attribute: u32) -> (u32, bool) {
         let row = self.fom.objects.member(attribute);
-        row.and_then(|row| self.fom.transportation(row.transportation())).unwrap_or(1)
+        let transportation = row.and_then(|row| self.fom.transportation(row.transportation()));
+        (transportation.unwrap_or(1), row.is_some_and(Member::is_timestamped))
     }
 
     fn check_parameters(&self, class: u32, values: &[ParameterHandleValue]) -> Answer<()> {
@@ -96,7 +106,12 @@ impl Federation {
         })
     }
 
-    fn send(&mut self, federate: u32, request: request::SendInteraction) -> Answer<Response> {
+    fn send(
+        &mut self,
+        federate: u32,
+        request: request::SendInteraction,
+        time: Option<&LogicalTime>,
+    ) -> Answer<()> {
         let class = self.interaction_class(request.interaction_class.as_ref())?;
         if !self.federates[&federate].declarations.published_interactions.contains(&class) {
             let details = "this federate does not publish the class".to_owned();
@@ -106,6 +121,9 @@ impl Federation {
         self.check_parameters(class, &values)?;
         let row = self.fom.interactions.class(class);
         let transportation = row.and_then(|row| self.fom.transportation(row.transportation())).unwrap_or(1);
+        let is_timestamped = row.is_some_and(Class::is_timestamped);
+        let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
+        let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
         for other in self.others(federate) {
             let subscribed = &self.federates[&other].declarations.subscribed_interactions;
             let Some(received) =
@@ -126,9 +144,10 @@ impl Federation {
                 producing_federate: Handle::some(federate),
                 optional_sent_regions: None,
             };
-            self.deliver(other, Body::Receive(message));
+            self.transmit(federate, other, Body::Receive(message), stamp);
         }
-        Ok(response::SendInteraction {}.into())
+        self.grant_all();
+        Ok(())
     }
 
     fn request_instance(
@@ -161,11 +180,33 @@ impl Federation {
     /// Answers a call that sends something; others go on to the next group of services.
     pub(super) fn exchange(&mut self, federate: u32, call: Call) -> Answer<Response> {
         match call {
-            Call::UpdateAttributeValues(r) => self.update(federate, r),
-            Call::SendInteraction(r) => self.send(federate, r),
+            Call::UpdateAttributeValues(r) => {
+                self.update(federate, r, None).map(|()| response::UpdateAttributeValues {}.into())
+            }
+            Call::UpdateAttributeValuesWithTime(r) => {
+                let (object_instance, attribute_values) = (r.object_instance, r.attribute_values);
+                let user_supplied_tag = r.user_supplied_tag;
+                let sent =
+                    request::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag };
+                let result = not_retractable();
+                self.update(federate, sent, Some(&r.time.unwrap_or_default()))
+                    .map(|()| response::UpdateAttributeValuesWithTime { result }.into())
+            }
+            Call::SendInteraction(r) => {
+                self.send(federate, r, None).map(|()| response::SendInteraction {}.into())
+            }
+            Call::SendInteractionWithTime(r) => {
+                let (interaction_class, parameter_values) = (r.interaction_class, r.parameter_values);
+                let user_supplied_tag = r.user_supplied_tag;
+                let sent =
+                    request::SendInteraction { interaction_class, parameter_values, user_supplied_tag };
+                let result = not_retractable();
+                self.send(federate, sent, Some(&r.time.unwrap_or_default()))
+                    .map(|()| response::SendInteractionWithTime { result }.into())
+            }
             Call::RequestInstanceAttributeValueUpdate(r) => self.request_instance(federate, &r),
             Call::RequestClassAttributeValueUpdate(r) => self.request_class(federate, &r),
-            call => self.manage_objects(federate, call),
+            call => self.manage_time(federate, call),
         }
     }
 }

@@ -144,7 +144,7 @@ impl Federation {
                 user_supplied_tag: tag.clone(),
                 producing_federate: Handle::some(federate),
             };
-            self.deliver(other, Body::Remove(removed));
+            self.deliver(other, Body::Remove(removed), None);
         }
     }
 

@@ -28,8 +28,7 @@ pub fn small_module() -> FomModule {
     let attributes = ["Position", "Name"].map(|name| format!("<attribute><name>{name}</name></attribute>"));
     let tanker = "<objectClass><name>Tanker</name><attribute><name>Load</name>\
                   <transportation>HLAbestEffort</transportation></attribute></objectClass>";
-    let hard =
-        "<interactionClass><name>Hard</name><parameter><name>Damage</name></parameter></interactionClass>";
+    let hard = "<interactionClass><name>Hard</name><order>TimeStamp</order><parameter><name>Damage</name></parameter></interactionClass>";
     module(
         "2025",
         &format!(
@@ -46,13 +45,22 @@ impl Harness {
     /// A federation `F` with the small module and this many federates `f1`, `f2`, ... whose clients and
     /// handles are 1, 2, ...
     pub fn joined(federates: u32) -> Self {
+        Self::joined_with(federates, "")
+    }
+
+    /// The same with times of this kind.
+    pub fn joined_with(federates: u32, time: &str) -> Self {
         let mut harness = Self::default();
         for number in 1..=federates {
             harness.ask(number, request::Connect {});
             if number == 1 {
                 let fom_modules = Some(FomModuleSet { fom_module: vec![small_module()] });
                 let federation_name = "F".to_owned();
-                let create = request::CreateFederationExecutionWithModules { federation_name, fom_modules };
+                let create = request::CreateFederationExecutionWithModulesAndTime {
+                    federation_name,
+                    fom_modules,
+                    logical_time_implementation_name: time.to_owned(),
+                };
                 harness.ask(number, create);
             }
             harness.ask(

@@ -9,3 +9,5 @@ mod objects;
 mod strangers;
 mod support;
 mod synchronization;
+mod time;
+mod time_model;

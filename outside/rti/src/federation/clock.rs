@@ -1,0 +1,108 @@
+//! The logical time of one federate: where it is, what it waits for, and the messages that wait with it.
+//!
+//! Invariants: time never goes back; messages in timestamp order wait only with a federate that is
+//! constrained, and have times that it has not passed; what it may send never falls below what it has
+//! promised.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use paceline_kernel::{SendBound, SendDelay, SendTime, Sender};
+
+use super::message::{Body, Stamp};
+use crate::time::{LogicalTime, TimeKind};
+
+/// How a federate has asked to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Advance {
+    pub(super) to: LogicalTime,
+    /// Only as far as its next message in timestamp order, if that comes first.
+    pub(super) is_to_next_message: bool,
+    /// Messages at the granted time may still come, and be sent without a lookahead.
+    pub(super) is_available: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Clock {
+    /// The time that was granted last.
+    pub(super) now: LogicalTime,
+    /// All messages up to `now` have come, those at `now` too. Without a lookahead none is sent at `now`
+    /// either.
+    pub(super) is_past_now: bool,
+    /// Only if it regulates.
+    pub(super) lookahead: Option<LogicalTime>,
+    pub(super) is_constrained: bool,
+    /// It is to be constrained as soon as its time is in nobody's future.
+    pub(super) awaits_constraint: bool,
+    pub(super) pending: Option<Advance>,
+    /// Messages in receive order do not wait for an advance.
+    pub(super) is_asynchronous: bool,
+    /// In receive order.
+    pub(super) held: VecDeque<(Body, Option<Stamp>)>,
+    /// In timestamp order: by time, sender and the sender's count.
+    pub(super) queue: BTreeMap<(LogicalTime, u32, u64), (Body, Stamp)>,
+    /// The messages that it has sent in timestamp order.
+    pub(super) sent: u64,
+}
+
+impl Clock {
+    pub(super) fn new(kind: TimeKind) -> Self {
+        Self {
+            now: kind.initial(),
+            is_past_now: false,
+            lookahead: None,
+            is_constrained: false,
+            awaits_constraint: false,
+            pending: None,
+            is_asynchronous: false,
+            held: VecDeque::new(),
+            queue: BTreeMap::new(),
+            sent: 0,
+        }
+    }
+
+    /// The time of the first message that waits.
+    pub(super) fn first_queued(&self) -> Option<LogicalTime> {
+        self.queue.first_key_value().map(|((time, ..), _)| *time)
+    }
+
+    /// Whether messages in receive order wait.
+    pub(super) fn holds(&self) -> bool {
+        self.is_constrained && !self.is_asynchronous && self.pending.is_none()
+    }
+
+    /// What is granted to a request, as far as is known, and whether all messages at that time have come
+    /// then.
+    pub(super) fn target(&self, advance: Advance) -> (LogicalTime, bool) {
+        let next = self.first_queued().filter(|_| advance.is_to_next_message);
+        let time = next.map_or(advance.to, |next| next.min(advance.to));
+        (time, !advance.is_available || (time == self.now && self.is_past_now))
+    }
+
+    fn delay(&self, from: LogicalTime, is_past: bool) -> Option<SendDelay<LogicalTime>> {
+        let lookahead = self.lookahead?;
+        // One that is lost in rounding is none.
+        let lookahead = if from.later_by(lookahead) == from { from.zero() } else { lookahead };
+        Some(SendDelay::new(lookahead, is_past))
+    }
+
+    /// What it promises to others; nothing if it does not regulate.
+    pub(super) fn sender(&self) -> Option<Sender<LogicalTime>> {
+        let (earliest, is_past) =
+            self.pending.map_or((self.now, self.is_past_now), |advance| self.target(advance));
+        let reacts = self.is_constrained && self.pending.is_some_and(|advance| advance.is_to_next_message);
+        Some(Sender { earliest, delay: self.delay(earliest, is_past)?, reacts })
+    }
+
+    /// Before what it may not send in timestamp order; nothing if it does not regulate. While it waits that
+    /// is counted from the time that it has asked for.
+    pub(super) fn send_bound(&self) -> Option<SendBound<LogicalTime>> {
+        let (from, is_past) = match self.pending {
+            Some(advance) => {
+                let stays_past = advance.to == self.now && self.is_past_now;
+                (advance.to, !advance.is_available || stays_past)
+            }
+            None => (self.now, self.is_past_now),
+        };
+        Some(SendBound::at(from).later_by(self.delay(from, is_past)?))
+    }
+}
