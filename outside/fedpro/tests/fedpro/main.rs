@@ -1,0 +1,4 @@
+//! Frames and sessions from outside.
+
+mod frames;
+mod sessions;
