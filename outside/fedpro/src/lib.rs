@@ -1,13 +1,20 @@
-//! The session layer of HLA 4's Federate Protocol (IEEE 1516.1-2025), server's side, as state machines
-//! without sockets: bytes go in, calls and bytes come out.
+//! The server of HLA 4's Federate Protocol (IEEE 1516.1-2025). All but the sockets are state machines: bytes
+//! go in, calls and bytes come out.
 //!
 //! [`FrameReader`] cuts what comes along a connection into frames. [`Session`] numbers what is sent, knows
-//! what has arrived, and sends the rest again when its client comes back on another connection.
+//! what has arrived, and sends the rest again when its client comes back on another connection. [`Host`] has
+//! the run-time infrastructure behind all of them, and [`Server`] carries their bytes over TCP.
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod frame;
+mod host;
+mod server;
 mod session;
 
+pub use archive::{ArchiveError, MODULE_MAX, RATIO_MAX, unpack};
 pub use frame::{FRAME_MAX, Frame, FrameError, FrameReader, HEADER, Kind, OPENING_MAX};
+pub use host::{Connection, Host, Outside};
+pub use server::{Server, Stopper};
 pub use session::{Received, ResumeError, Session, SessionError, SessionId};

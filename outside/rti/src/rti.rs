@@ -147,6 +147,11 @@ impl Rti {
         self.answer(client, call, callbacks).unwrap_or_else(Response::from)
     }
 
+    /// The answer to a call that the table of messages does not have.
+    pub fn unknown_call() -> Response {
+        CallError::new(Exception::RTIinternalError, "the call is none of HLA 4").into()
+    }
+
     /// The client is gone and will not come back: it resigns as its automatic resign directive says, and is
     /// disconnected.
     pub fn remove(&mut self, client: Client, callbacks: &mut Vec<(Client, Callback)>) {

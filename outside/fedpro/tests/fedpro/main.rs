@@ -1,4 +1,8 @@
-//! Frames and sessions from outside.
+//! Frames, sessions, archives, the host behind them, and the server on TCP, from outside.
 
+mod archives;
+mod client;
 mod frames;
+mod hosts;
+mod servers;
 mod sessions;
