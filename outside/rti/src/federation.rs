@@ -15,6 +15,7 @@ use crate::time::TimeKind;
 mod advance;
 mod clock;
 mod declaration;
+mod directed;
 mod exchange;
 mod message;
 mod names;

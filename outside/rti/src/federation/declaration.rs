@@ -23,6 +23,10 @@ pub(super) struct Declarations {
     pub(super) subscribed: BTreeMap<u32, BTreeSet<u32>>,
     pub(super) published_interactions: BTreeSet<u32>,
     pub(super) subscribed_interactions: BTreeSet<u32>,
+    /// Object class and interaction class.
+    pub(super) directed_published: BTreeSet<(u32, u32)>,
+    /// By both: whether for all instances that it knows, and not only for those of which it owns something.
+    pub(super) directed_subscribed: BTreeMap<(u32, u32), bool>,
 }
 
 fn add(table: &mut BTreeMap<u32, BTreeSet<u32>>, class: u32, attributes: BTreeSet<u32>) {
@@ -78,7 +82,7 @@ impl Federation {
         attributes.collect()
     }
 
-    fn declarations(&mut self, federate: u32) -> &mut Declarations {
+    pub(super) fn declarations(&mut self, federate: u32) -> &mut Declarations {
         &mut self.federates.get_mut(&federate).expect("who calls has joined").declarations
     }
 

@@ -23,7 +23,7 @@ fn not_retractable() -> Option<MessageRetractionReturn> {
 
 impl Federation {
     /// All but `federate`.
-    fn others(&self, federate: u32) -> Vec<u32> {
+    pub(super) fn others(&self, federate: u32) -> Vec<u32> {
         self.federates.keys().copied().filter(|other| *other != federate).collect()
     }
 
@@ -93,7 +93,14 @@ impl Federation {
         (transportation.unwrap_or(1), row.is_some_and(Member::is_timestamped))
     }
 
-    fn check_parameters(&self, class: u32, values: &[ParameterHandleValue]) -> Answer<()> {
+    /// An interaction's transportation type, and whether its order is that of timestamps.
+    pub(super) fn interaction_carriage(&self, class: u32) -> (u32, bool) {
+        let row = self.fom.interactions.class(class);
+        let transportation = row.and_then(|row| self.fom.transportation(row.transportation()));
+        (transportation.unwrap_or(1), row.is_some_and(Class::is_timestamped))
+    }
+
+    pub(super) fn check_parameters(&self, class: u32, values: &[ParameterHandleValue]) -> Answer<()> {
         let table = &self.fom.interactions;
         values.iter().try_for_each(|value| {
             let parameter = number(value.parameter_handle.as_ref())?;
@@ -119,9 +126,7 @@ impl Federation {
         }
         let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
         self.check_parameters(class, &values)?;
-        let row = self.fom.interactions.class(class);
-        let transportation = row.and_then(|row| self.fom.transportation(row.transportation())).unwrap_or(1);
-        let is_timestamped = row.is_some_and(Class::is_timestamped);
+        let (transportation, is_timestamped) = self.interaction_carriage(class);
         let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
         let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
         for other in self.others(federate) {
@@ -206,7 +211,7 @@ impl Federation {
             }
             Call::RequestInstanceAttributeValueUpdate(r) => self.request_instance(federate, &r),
             Call::RequestClassAttributeValueUpdate(r) => self.request_class(federate, &r),
-            call => self.manage_time(federate, call),
+            call => self.direct(federate, call),
         }
     }
 }

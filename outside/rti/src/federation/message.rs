@@ -24,6 +24,7 @@ impl Stamp {
 pub(super) enum Body {
     Reflect(callback::ReflectAttributeValues),
     Receive(callback::ReceiveInteraction),
+    Direct(callback::ReceiveDirectedInteraction),
     Remove(callback::RemoveObjectInstance),
 }
 
@@ -33,6 +34,7 @@ impl Body {
         match self {
             Self::Reflect(message) => message.into(),
             Self::Receive(message) => message.into(),
+            Self::Direct(message) => message.into(),
             Self::Remove(message) => message.into(),
         }
     }
@@ -64,6 +66,19 @@ impl Body {
                 transportation_type: message.transportation_type,
                 producing_federate: message.producing_federate,
                 optional_sent_regions: message.optional_sent_regions,
+                time,
+                sent_order_type,
+                received_order_type,
+                optional_retraction: None,
+            }
+            .into(),
+            Self::Direct(message) => callback::ReceiveDirectedInteractionWithTime {
+                interaction_class: message.interaction_class,
+                object_instance: message.object_instance,
+                parameter_values: message.parameter_values,
+                user_supplied_tag: message.user_supplied_tag,
+                transportation_type: message.transportation_type,
+                producing_federate: message.producing_federate,
                 time,
                 sent_order_type,
                 received_order_type,
