@@ -6,3 +6,4 @@ mod frames;
 mod hosts;
 mod servers;
 mod sessions;
+mod strangers;
