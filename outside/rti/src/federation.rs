@@ -95,6 +95,10 @@ impl Federation {
         self.federates.values().map(|federate| (federate.name.as_str(), federate.kind.as_str()))
     }
 
+    pub(crate) fn federate_name(&self, federate: u32) -> Option<&str> {
+        self.federates.get(&federate).map(|federate| federate.name.as_str())
+    }
+
     pub(crate) fn check_federate_name(&self, name: &str) -> Answer<()> {
         if !name.is_empty() && self.members().any(|(known, _)| known == name) {
             let details = format!("a federate of {:?} is called {name:?} already", self.name);

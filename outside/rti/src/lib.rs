@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod digest;
 mod exception;
 mod federation;
 pub mod fom;
@@ -18,5 +19,6 @@ mod rti;
 mod time;
 
 pub use client::Client;
+pub use digest::{Digests, FederateDigest};
 pub use exception::{CallError, Exception};
 pub use rti::Rti;

@@ -1,6 +1,7 @@
 //! The infrastructure from outside: object models, and federations by their calls.
 
 mod calls;
+mod digest;
 mod directed;
 mod exchange;
 mod federation;
