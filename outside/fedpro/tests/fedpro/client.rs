@@ -80,6 +80,11 @@ impl Client {
         self.send(Kind::CallRequest, CallRequest { call: Some(call.into()) }.encode_to_vec().into())
     }
 
+    /// How many calls it has made.
+    pub fn calls(&self) -> usize {
+        self.sent.len()
+    }
+
     pub fn terminate(&mut self) -> Vec<u8> {
         self.send(Kind::TerminateSession, Bytes::new()).1
     }

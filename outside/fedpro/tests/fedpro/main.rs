@@ -2,8 +2,10 @@
 
 mod archives;
 mod client;
+mod cuts;
 mod frames;
 mod hosts;
+mod proxy;
 mod servers;
 mod sessions;
 mod strangers;
