@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use paceline_hla::{
-    Call, CallResponse, Callback, CallbackRequest, FileFomModule, FomModule, FomModuleSource,
-};
+use paceline_hla::{Call, CallResponse, Callback, CallbackRequest};
 use paceline_rti::{Client, Rti};
 
-use crate::archive::unpack;
 use crate::frame::{FRAME_MAX, Frame, FrameReader, Kind};
 use crate::session::{Received, ResumeError, Session, SessionId};
+
+mod modules;
 
 /// The version of the protocol that is spoken.
 const VERSION: u32 = 1;
@@ -71,22 +70,6 @@ pub struct Host<O> {
     patience: Duration,
 }
 
-/// The modules in a call.
-fn modules(call: &mut Call) -> Vec<&mut FomModule> {
-    let (one, set) = match call {
-        Call::CreateFederationExecution(r) => (r.fom_module.as_mut(), None),
-        Call::CreateFederationExecutionWithTime(r) => (r.fom_module.as_mut(), None),
-        Call::CreateFederationExecutionWithModules(r) => (None, r.fom_modules.as_mut()),
-        Call::CreateFederationExecutionWithModulesAndTime(r) => (None, r.fom_modules.as_mut()),
-        Call::CreateFederationExecutionWithMIM(r) => (r.mim_module.as_mut(), r.fom_modules.as_mut()),
-        Call::CreateFederationExecutionWithMIMAndTime(r) => (r.mim_module.as_mut(), r.fom_modules.as_mut()),
-        Call::JoinFederationExecutionWithModules(r) => (None, r.additional_fom_modules.as_mut()),
-        Call::JoinFederationExecutionWithNameAndModules(r) => (None, r.additional_fom_modules.as_mut()),
-        _ => (None, None),
-    };
-    one.into_iter().chain(set.into_iter().flat_map(|set| &mut set.fom_module)).collect()
-}
-
 impl<O: Outside> Host<O> {
     /// A host without connections, which keeps sessions without one for `patience`.
     pub fn new(outside: O, patience: Duration) -> Self {
@@ -100,6 +83,11 @@ impl<O: Outside> Host<O> {
             ready: BTreeSet::new(),
             patience,
         }
+    }
+
+    /// A line for whoever runs the host.
+    pub(crate) fn log(&mut self, line: &str) {
+        self.outside.log(line);
     }
 
     /// Somebody has connected.
@@ -151,6 +139,18 @@ impl<O: Outside> Host<O> {
                 Err(error) => self.fail(connection, &error.to_string()),
             }
         }
+    }
+
+    /// Ends all sessions: each client hears why, as far as it is connected. Returns how many there were.
+    pub fn end_all(&mut self, reason: &str) -> usize {
+        let mut callbacks = Vec::new();
+        self.rti.disconnect_all(reason, &mut callbacks);
+        self.hand_out(callbacks);
+        let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
+        sessions.iter().for_each(|session| self.with_output(*session, Session::terminate));
+        (self.sessions, self.clients) = (BTreeMap::new(), BTreeMap::new());
+        self.links.keys().copied().collect::<Vec<_>>().into_iter().for_each(|link| self.close(link));
+        sessions.len()
     }
 
     fn take_frame(&mut self, connection: Connection, frame: Frame) {
@@ -292,32 +292,6 @@ impl<O: Outside> Host<O> {
             let Some(session) = self.clients.get(&client).copied() else { continue };
             let request = CallbackRequest { callback: Some(callback) };
             self.with_output(session, |session, out| session.call_back(&request, out));
-        }
-    }
-
-    /// Opens the modules that a call names, and unpacks those that are archives. What cannot be opened stays
-    /// as it is, and is refused by the infrastructure.
-    fn open_modules(&mut self, call: &mut Call) {
-        for module in modules(call) {
-            let file = match &module.source {
-                Some(FomModuleSource::Compressed(archive)) => match unpack(archive) {
-                    Ok(content) => {
-                        Some(FileFomModule { name: "an archive".to_owned(), content: content.into() })
-                    }
-                    Err(error) => {
-                        self.outside.log(&format!("a module is not read: {error}"));
-                        None
-                    }
-                },
-                Some(FomModuleSource::Url(name)) => {
-                    let content = self.outside.module(name);
-                    content.map(|content| FileFomModule { name: name.clone(), content })
-                }
-                _ => None,
-            };
-            if let Some(file) = file {
-                module.source = Some(FomModuleSource::File(file));
-            }
         }
     }
 }

@@ -8,13 +8,17 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod folder;
 mod frame;
 mod host;
 mod server;
 mod session;
+mod system;
 
 pub use archive::{ArchiveError, MODULE_MAX, RATIO_MAX, unpack};
+pub use folder::{ModuleError, ModuleFolder};
 pub use frame::{FRAME_MAX, Frame, FrameError, FrameReader, HEADER, Kind, OPENING_MAX};
 pub use host::{Connection, Host, Outside};
 pub use server::{Server, Stopper};
 pub use session::{Received, ResumeError, Session, SessionError, SessionId};
+pub use system::System;

@@ -2,9 +2,9 @@
 //!
 //! Many calls are handled in one wake-up, and what they cause is written once for each connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,16 +15,17 @@ use mio::{Events, Interest, Poll, Token, Waker};
 
 use crate::host::{Connection, Host, Outside};
 
-const LISTENER: Token = Token(0);
-const WAKER: Token = Token(1);
-/// The first token of a connection.
-const FIRST: usize = 2;
+const WAKER: Token = Token(0);
+/// The first token of a listener or a connection.
+const FIRST: usize = 1;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 /// How many of them from one connection before others have their turn.
 const CHUNKS: usize = 16;
 /// How often sessions without a connection are looked at.
 const EXPIRY: Duration = Duration::from_secs(1);
+/// How long clients may take to read what a server says at its end.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 struct Stream {
@@ -32,6 +33,9 @@ struct Stream {
     /// What the system has not taken yet.
     unwritten: BytesMut,
     is_ending: bool,
+    /// When all was written to one that is ending. Until the client has closed it, too, it is read and
+    /// nothing is done with what comes: closed at once, it could take with it what the client has not read.
+    shut_at: Option<Instant>,
 }
 
 /// Ends a server from another thread.
@@ -53,30 +57,63 @@ impl Stopper {
 #[derive(Debug)]
 pub struct Server<O> {
     host: Host<O>,
-    listener: TcpListener,
+    listeners: BTreeMap<usize, TcpListener>,
     poll: Poll,
     streams: BTreeMap<usize, Stream>,
     next: usize,
     /// Connections that may have more to read than was read in one turn.
     unread: Vec<usize>,
+    /// Listeners at which somebody may wait who could not be accepted.
+    unaccepted: BTreeSet<usize>,
     stopper: Stopper,
     started: Instant,
 }
 
 impl<O: Outside> Server<O> {
-    /// Listens on `address`; port 0 is any that is free.
-    pub fn bind(address: SocketAddr, host: Host<O>) -> io::Result<Self> {
-        let (poll, mut listener) = (Poll::new()?, TcpListener::bind(address)?);
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+    /// A server that listens nowhere yet.
+    pub fn new(host: Host<O>) -> io::Result<Self> {
+        let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let stopper = Stopper { waker, is_stopped: Arc::new(AtomicBool::new(false)) };
-        let (streams, started) = (BTreeMap::new(), Instant::now());
-        Ok(Self { host, listener, poll, streams, next: FIRST, unread: Vec::new(), stopper, started })
+        Ok(Self {
+            host,
+            listeners: BTreeMap::new(),
+            poll,
+            streams: BTreeMap::new(),
+            next: FIRST,
+            unread: Vec::new(),
+            unaccepted: BTreeSet::new(),
+            stopper,
+            started: Instant::now(),
+        })
     }
 
-    /// Where it listens.
+    /// A server that listens on `address`; port 0 is any that is free.
+    pub fn bind(address: SocketAddr, host: Host<O>) -> io::Result<Self> {
+        let mut server = Self::new(host)?;
+        server.listen(address)?;
+        Ok(server)
+    }
+
+    /// Listens on `address`, too; port 0 is any that is free. Returns where it listens.
+    pub fn listen(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let mut listener = TcpListener::bind(address)?;
+        let place = self.take_number();
+        self.poll.registry().register(&mut listener, Token(place), Interest::READABLE)?;
+        let address = listener.local_addr()?;
+        self.listeners.insert(place, listener);
+        Ok(address)
+    }
+
+    fn take_number(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Where it listened first.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        let first = self.listeners.values().next();
+        first.ok_or(ErrorKind::NotConnected).map_err(io::Error::from)?.local_addr()
     }
 
     /// What ends it.
@@ -84,58 +121,98 @@ impl<O: Outside> Server<O> {
         self.stopper.clone()
     }
 
-    /// Serves until it is stopped.
-    pub fn run(&mut self) -> io::Result<()> {
+    /// Serves until it is stopped, then ends all sessions; returns how many that were.
+    pub fn run(&mut self) -> io::Result<usize> {
         let mut events = Events::with_capacity(1024);
         while !self.stopper.is_stopped.load(Ordering::Acquire) {
-            let unread = std::mem::take(&mut self.unread);
-            let patience = if unread.is_empty() { EXPIRY } else { Duration::ZERO };
-            match self.poll.poll(&mut events, Some(patience)) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => result?,
-            }
-            unread.into_iter().for_each(|connection| self.read(connection));
-            for event in &events {
-                match event.token() {
-                    LISTENER => self.accept()?,
-                    WAKER => {}
-                    Token(connection) => {
-                        if event.is_readable() || event.is_read_closed() {
-                            self.read(connection);
-                        }
-                        if event.is_writable() {
-                            self.write(connection);
-                        }
+            self.turn(&mut events, EXPIRY)?;
+            self.expire();
+        }
+        // Nobody new may come.
+        for mut listener in std::mem::take(&mut self.listeners).into_values() {
+            self.poll.registry().deregister(&mut listener)?;
+        }
+        let ended = self.host.end_all("the run-time infrastructure has ended");
+        self.collect_all();
+        let end = Instant::now() + FAREWELL;
+        while !self.streams.is_empty() && Instant::now() < end {
+            self.turn(&mut events, end.saturating_duration_since(Instant::now()))?;
+        }
+        Ok(ended)
+    }
+
+    /// Waits until something happens, and handles all that has.
+    fn turn(&mut self, events: &mut Events, patience: Duration) -> io::Result<()> {
+        let unread = std::mem::take(&mut self.unread);
+        let patience = if unread.is_empty() { patience } else { Duration::ZERO };
+        match self.poll.poll(events, Some(patience)) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => result?,
+        }
+        unread.into_iter().for_each(|connection| self.read(connection));
+        self.unaccepted.clone().into_iter().for_each(|listener| self.accept(listener));
+        for event in &*events {
+            match event.token() {
+                WAKER => {}
+                Token(listener) if self.listeners.contains_key(&listener) => self.accept(listener),
+                Token(connection) => {
+                    if event.is_readable() || event.is_read_closed() {
+                        self.read(connection);
+                    }
+                    if event.is_writable() {
+                        self.write(connection);
                     }
                 }
             }
-            for Connection(connection) in self.host.take_ready() {
-                self.collect(connection);
-            }
-            self.host.expire(self.started.elapsed());
         }
+        self.collect_all();
         Ok(())
     }
 
-    fn accept(&mut self) -> io::Result<()> {
-        loop {
-            let mut stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+    fn expire(&mut self) {
+        self.host.expire(self.started.elapsed());
+        let is_late = |stream: &Stream| stream.shut_at.is_some_and(|since| since.elapsed() >= FAREWELL);
+        let late: Vec<usize> =
+            self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(place, _)| *place).collect();
+        late.into_iter().for_each(|connection| self.drop_stream(connection));
+    }
+
+    fn accept(&mut self, place: usize) {
+        while let Some(listener) = self.listeners.get(&place) {
+            match listener.accept() {
+                Ok((stream, _)) => self.take_stream(stream),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.unaccepted.remove(&place);
+                    return;
+                }
                 // Whoever wanted to connect is gone already.
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-                Err(error) => return Err(error),
-            };
-            let connection = self.next;
-            self.next += 1;
-            // A callback should not wait for the acknowledgement of the one before.
-            if stream.set_nodelay(true).is_err() {
-                continue;
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) => {
+                    // There are too many files, perhaps: others go on, and this is tried again.
+                    if self.unaccepted.insert(place) {
+                        self.host.log(&format!("a connection cannot be accepted: {error}"));
+                    }
+                    return;
+                }
             }
-            self.poll.registry().register(&mut stream, Token(connection), Interest::READABLE)?;
-            self.streams.insert(connection, Stream { stream, unwritten: BytesMut::new(), is_ending: false });
-            self.host.connect(Connection(connection));
         }
+    }
+
+    fn take_stream(&mut self, mut stream: TcpStream) {
+        let connection = self.take_number();
+        // A callback should not wait for the acknowledgement of the one before.
+        let is_fast = stream.set_nodelay(true);
+        let interest = Interest::READABLE;
+        let registered =
+            is_fast.and_then(|()| self.poll.registry().register(&mut stream, Token(connection), interest));
+        if let Err(error) = registered {
+            return self.host.log(&format!("a connection cannot be used: {error}"));
+        }
+        self.streams.insert(
+            connection,
+            Stream { stream, unwritten: BytesMut::new(), is_ending: false, shut_at: None },
+        );
+        self.host.connect(Connection(connection));
     }
 
     fn read(&mut self, connection: usize) {
@@ -148,6 +225,9 @@ impl<O: Outside> Server<O> {
                     // Some clients wait for the acknowledgement before they send the rest of what they have
                     // written.
                     acknowledge(&stream.stream);
+                    if stream.is_ending {
+                        continue;
+                    }
                     self.host.receive(Connection(connection), &chunk[..size]);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -157,6 +237,12 @@ impl<O: Outside> Server<O> {
         }
         // The system tells of what is left only once more comes.
         self.unread.push(connection);
+    }
+
+    fn collect_all(&mut self) {
+        for Connection(connection) in self.host.take_ready() {
+            self.collect(connection);
+        }
     }
 
     /// Takes what the host wants to write, and writes it.
@@ -185,8 +271,11 @@ impl<O: Outside> Server<O> {
                 Err(_) => return self.drop_stream(connection),
             }
         }
-        if stream.is_ending {
-            self.drop_stream(connection);
+        if stream.is_ending && stream.shut_at.is_none() {
+            stream.shut_at = Some(Instant::now());
+            if stream.stream.shutdown(Shutdown::Write).is_err() {
+                self.drop_stream(connection);
+            }
         }
     }
 

@@ -208,6 +208,11 @@ impl Session {
         self.send(Kind::CallbackRequest, callback.encode_to_vec().into(), out);
     }
 
+    /// Ends the session from here.
+    pub fn terminate(&mut self, out: &mut BytesMut) {
+        self.send(Kind::SessionTerminated, Bytes::new(), out);
+    }
+
     /// The client is back: its request is answered, and whatever it has not received is sent again. The old
     /// connection is closed by then, so that nothing more is received along it.
     pub fn resume(&mut self, body: &Bytes, out: &mut BytesMut) -> Result<(), ResumeError> {

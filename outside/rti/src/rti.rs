@@ -15,6 +15,7 @@ use crate::fom::Fom;
 use crate::handles::Handle;
 use crate::time::TimeKind;
 
+mod ending;
 mod modules;
 
 use modules::{merged, read_mim, read_modules};

@@ -137,7 +137,7 @@ impl Federate {
     }
 }
 
-fn serve() -> (SocketAddr, Stopper, thread::JoinHandle<std::io::Result<()>>) {
+fn serve() -> (SocketAddr, Stopper, thread::JoinHandle<std::io::Result<usize>>) {
     let host = Host::new(Inside::default(), Duration::from_secs(60));
     let mut server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), host).expect("a port is free");
     let (address, stopper) = (server.local_addr().expect("it listens"), server.stopper());

@@ -3,6 +3,7 @@
 mod archives;
 mod client;
 mod cuts;
+mod folders;
 mod frames;
 mod hosts;
 mod proxy;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use paceline_fedpro::{Host, Kind, Server};
-use paceline_hla::{Call, Response, request};
+use paceline_hla::{Call, Callback, Response, callback, request};
 
 use crate::client::{Client, Inside};
 
@@ -82,4 +82,39 @@ fn clients_are_served_and_come_back_and_the_server_ends() {
     assert_eq!(first.stream.read_to_end(&mut Vec::new()).map(|size| size > 0).ok(), Some(true), "it closes");
     stopper.stop().expect("it runs");
     running.join().expect("it does not panic").expect("it ends well");
+}
+
+#[test]
+fn a_server_that_ends_tells_its_clients_why_and_closes() {
+    let host = Host::new(Inside::default(), Duration::from_secs(60));
+    let mut server = Server::new(host).expect("a server");
+    let addresses =
+        [(); 2].map(|()| server.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port is free"));
+    assert_ne!(addresses[0], addresses[1]);
+    let stopper = server.stopper();
+    let running = thread::spawn(move || server.run());
+    let mut remotes = addresses.map(Remote::connect);
+    for remote in &mut remotes {
+        remote.ask(request::Connect {});
+    }
+    let [_, second] = &mut remotes;
+    second.ask(request::Disconnect {});
+    stopper.stop().expect("it runs");
+    for (place, remote) in remotes.iter_mut().enumerate() {
+        let mut rest = Vec::new();
+        remote.stream.read_to_end(&mut rest).expect("it closes");
+        remote.client.read(&rest);
+        let status = remote.client.status.as_ref().map(|frame| frame.kind);
+        assert_eq!(status, Some(Kind::SessionTerminated));
+        let fault_description = "the run-time infrastructure has ended".to_owned();
+        let lost = Callback::from(callback::ConnectionLost { fault_description });
+        assert_eq!(
+            remote.client.callbacks.as_slice(),
+            &[lost][..1 - place],
+            "only who is connected loses that"
+        );
+    }
+    drop(remotes);
+    let ended = running.join().expect("it does not panic").expect("it ends well");
+    assert_eq!(ended, 2);
 }
