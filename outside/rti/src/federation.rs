@@ -20,6 +20,7 @@ mod exchange;
 mod message;
 mod names;
 mod objects;
+mod ownership;
 mod support;
 mod synchronization;
 
@@ -201,7 +202,7 @@ impl Federation {
             Call::GetFederateHandle(_) | Call::GetFederateName(_) | Call::NormalizeFederateHandle(_) => {
                 self.support_federates(&call)
             }
-            call => self.exchange(federate, call),
+            call => self.manage_ownership(federate, call),
         }
     }
 

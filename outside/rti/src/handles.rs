@@ -1,8 +1,8 @@
 //! Handles as they are sent: four bytes, the greatest first. None is 0.
 
 use paceline_hla::{
-    AttributeHandle, Bytes, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, TransportationTypeHandle,
+    AttributeHandle, AttributeHandleSet, Bytes, DimensionHandle, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, TransportationTypeHandle,
 };
 
 use crate::exception::{Answer, CallError, Exception};
@@ -49,6 +49,12 @@ handles! {
     ObjectInstanceHandle: ObjectInstanceNotKnown,
     ParameterHandle: InvalidParameterHandle,
     TransportationTypeHandle: InvalidTransportationTypeHandle,
+}
+
+/// Attributes as they are sent.
+pub(crate) fn attribute_set(attributes: impl IntoIterator<Item = u32>) -> Option<AttributeHandleSet> {
+    let attribute_handle = attributes.into_iter().map(AttributeHandle::of).collect();
+    Some(AttributeHandleSet { attribute_handle })
 }
 
 /// The number of a handle that a federate sent.

@@ -109,6 +109,7 @@ impl Federation {
     ) -> Answer<()> {
         let class = self.object_class(class)?;
         let attributes = set.map(|set| self.attributes_of(class, Some(set))).transpose()?;
+        self.check_not_awaited(federate, class, attributes.as_ref())?;
         remove(&mut self.declarations(federate).published, class, attributes.as_ref());
         self.divest_unpublished(federate);
         Ok(())

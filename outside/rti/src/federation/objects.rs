@@ -5,16 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_hla::{
-    AttributeHandle, AttributeHandleSet, Bytes, Call, ObjectInstanceHandle, ResignAction, Response, callback,
-    response,
-};
+use paceline_hla::{Bytes, Call, ObjectInstanceHandle, ResignAction, Response, callback, response};
 
 use super::Federation;
 use super::declaration::PRIVILEGE;
 use super::message::Body;
+use super::ownership::Transfer;
 use crate::exception::{Answer, CallError, Exception};
-use crate::handles::{Handle, number};
+use crate::handles::{Handle, attribute_set, number};
 
 /// An instance.
 #[derive(Debug)]
@@ -26,11 +24,8 @@ pub(super) struct Object {
     producer: u32,
     /// By attribute. Those that nobody owns are missing.
     pub(super) owners: BTreeMap<u32, u32>,
-}
-
-pub(super) fn attribute_set(attributes: impl IntoIterator<Item = u32>) -> Option<AttributeHandleSet> {
-    let attribute_handle = attributes.into_iter().map(AttributeHandle::of).collect();
-    Some(AttributeHandleSet { attribute_handle })
+    /// By attribute: those that are offered or waited for.
+    pub(super) transfers: BTreeMap<u32, Transfer>,
 }
 
 impl Federation {
@@ -60,7 +55,8 @@ impl Federation {
         self.last_object = handle;
         let owners = published.into_iter().map(|attribute| (attribute, federate)).collect();
         self.named.insert(name.clone(), handle);
-        self.objects.insert(handle, Object { name, class, producer: federate, owners });
+        self.objects
+            .insert(handle, Object { name, class, producer: federate, owners, transfers: BTreeMap::new() });
         self.federates.get_mut(&federate).expect("who calls has joined").known.insert(handle, class);
         let others: Vec<u32> = self.federates.keys().copied().filter(|other| *other != federate).collect();
         others.into_iter().for_each(|other| self.discover(other, handle));
@@ -75,7 +71,7 @@ impl Federation {
 
     /// Tells the federate of an instance if it does not know it, and subscribes to something of it that
     /// another one owns.
-    fn discover(&mut self, federate: u32, object: u32) {
+    pub(super) fn discover(&mut self, federate: u32, object: u32) {
         let member = &self.federates[&federate];
         let instance = &self.objects[&object];
         if member.known.contains_key(&object) {
@@ -162,17 +158,6 @@ impl Federation {
         self.objects[&object].owners.values().any(|owner| *owner == federate)
     }
 
-    /// What a federate owns has to be published by it.
-    pub(super) fn divest_unpublished(&mut self, federate: u32) {
-        let published = &self.federates[&federate].declarations.published;
-        for instance in self.objects.values_mut() {
-            let kept = published.get(&instance.class);
-            instance.owners.retain(|attribute, owner| {
-                *owner != federate || kept.is_some_and(|kept| kept.contains(attribute))
-            });
-        }
-    }
-
     /// Whether a federate may resign by this action.
     pub(super) fn check_resignation(&self, federate: u32, action: ResignAction) -> Answer<()> {
         let keeps = |object: &u32| match action {
@@ -184,6 +169,17 @@ impl Federation {
             }
             _ => false,
         };
+        let cancels = matches!(
+            action,
+            ResignAction::CancelPendingOwnershipAcquisitions | ResignAction::CancelThenDeleteThenDivest
+        );
+        if let Some(object) =
+            self.objects.keys().find(|object| !cancels && self.awaits_some(federate, **object))
+        {
+            let details =
+                format!("this federate waits for attributes of {:?}; cancel that", self.objects[object].name);
+            return Err(CallError::new(Exception::OwnershipAcquisitionPending, details));
+        }
         let Some(object) = self.objects.keys().find(|object| keeps(object)) else { return Ok(()) };
         let details = format!("attributes of {:?} would be left; divest them", self.objects[object].name);
         Err(CallError::new(Exception::FederateOwnsAttributes, details))
@@ -196,12 +192,11 @@ impl Federation {
             ResignAction::DeleteObjectsThenDivest,
             ResignAction::CancelThenDeleteThenDivest,
         ];
+        self.withdraw_acquisitions(federate);
         let mut objects: Vec<u32> = self.objects.keys().copied().collect();
         objects.retain(|object| deletes.contains(&action) && self.check_privilege(federate, *object).is_ok());
         objects.into_iter().for_each(|object| self.delete(federate, object, &Bytes::new()));
-        for instance in self.objects.values_mut() {
-            instance.owners.retain(|_, owner| *owner != federate);
-        }
+        self.divest_where(federate, |_, _, _| true);
         self.reserved.retain(|_, holder| *holder != federate);
     }
 
@@ -257,6 +252,10 @@ impl Federation {
         if self.owns_some(federate, object) {
             let details = format!("attributes of {:?} are its own", self.objects[&object].name);
             return Err(CallError::new(Exception::FederateOwnsAttributes, details));
+        }
+        if self.awaits_some(federate, object) {
+            let details = format!("it waits for attributes of {:?}", self.objects[&object].name);
+            return Err(CallError::new(Exception::OwnershipAcquisitionPending, details));
         }
         self.federates.get_mut(&federate).expect("who calls has joined").known.remove(&object);
         Ok(response::LocalDeleteObjectInstance {}.into())

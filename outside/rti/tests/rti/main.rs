@@ -8,6 +8,8 @@ mod federation;
 mod fom;
 mod harness;
 mod objects;
+mod ownership;
+mod ownership_model;
 mod strangers;
 mod support;
 mod synchronization;
