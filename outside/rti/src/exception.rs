@@ -50,6 +50,7 @@ pub enum Exception {
     InvalidLookahead,
     InvalidMIM,
     InvalidObjectClassHandle,
+    InvalidObjectInstanceHandle,
     InvalidOrderName,
     InvalidOrderType,
     InvalidParameterHandle,

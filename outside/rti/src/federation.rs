@@ -22,11 +22,13 @@ mod names;
 mod objects;
 mod ownership;
 mod support;
+mod switches;
 mod synchronization;
 
 use clock::Clock;
 use declaration::Declarations;
 use objects::Object;
+use switches::Switch;
 use synchronization::Point;
 
 /// Who joins.
@@ -46,6 +48,8 @@ struct Federate {
     /// How it resigns if it is lost.
     directive: ResignAction,
     declarations: Declarations,
+    /// Those that are on.
+    switches: BTreeSet<Switch>,
     /// The instances that it knows, and the class that it knows each as.
     known: BTreeMap<u32, u32>,
     clock: Clock,
@@ -128,6 +132,7 @@ impl Federation {
             kind,
             directive: self.first_directive(),
             declarations: Declarations::default(),
+            switches: self.first_switches(),
             known: BTreeMap::new(),
             clock: Clock::new(self.time),
         };

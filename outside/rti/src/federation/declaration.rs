@@ -21,6 +21,8 @@ pub(super) struct Declarations {
     /// Attributes by object class.
     pub(super) published: BTreeMap<u32, BTreeSet<u32>>,
     pub(super) subscribed: BTreeMap<u32, BTreeSet<u32>>,
+    /// The names of update rates, by object class and attribute.
+    pub(super) rates: BTreeMap<(u32, u32), String>,
     pub(super) published_interactions: BTreeSet<u32>,
     pub(super) subscribed_interactions: BTreeSet<u32>,
     /// Object class and interaction class.
@@ -123,7 +125,9 @@ impl Federation {
     ) -> Answer<()> {
         let class = self.object_class(class)?;
         let attributes = self.attributes_of(class, set)?;
-        add(&mut self.declarations(federate).subscribed, class, attributes);
+        let declared = self.declarations(federate);
+        declared.rates.retain(|(known, attribute), _| *known != class || !attributes.contains(attribute));
+        add(&mut declared.subscribed, class, attributes);
         self.discover_all(federate);
         Ok(())
     }
@@ -141,7 +145,12 @@ impl Federation {
             let details = format!("no module defines the update rate {rate:?}");
             return Err(CallError::new(Exception::InvalidUpdateRateDesignator, details));
         }
-        self.subscribe(federate, class, set)
+        self.subscribe(federate, class, set)?;
+        let class = self.object_class(class)?;
+        let named = self.attributes_of(class, set)?.into_iter();
+        let rates = named.map(|attribute| ((class, attribute), rate.to_owned()));
+        self.declarations(federate).rates.extend(rates);
+        Ok(())
     }
 
     fn unsubscribe(
@@ -202,7 +211,11 @@ impl Federation {
             Call::SubscribeInteractionClass(r) => r.interaction_class.as_ref(),
             Call::SubscribeInteractionClassPassively(r) => r.interaction_class.as_ref(),
             Call::UnsubscribeInteractionClass(r) => r.interaction_class.as_ref(),
-            _ => return self.support_object_model(&call).unwrap_or_else(|| Err(not_yet(&call))),
+            _ => {
+                return self
+                    .support_object_model(&call)
+                    .unwrap_or_else(|| self.support_federate(federate, &call));
+            }
         };
         let class = self.interaction_class(class)?;
         let declared = self.declarations(federate);

@@ -94,7 +94,7 @@ impl Federation {
         };
         self.federates.get_mut(&federate).expect("it was looked at").known.insert(object, class);
         self.tell(federate, discovered);
-        if self.fom.switch("autoProvide").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        if self.provides_automatically() {
             self.ask_owners(federate, object, &wanted, &Bytes::new());
         }
     }

@@ -27,6 +27,11 @@ pub struct Member {
 }
 
 impl Member {
+    /// The dimensions that the modules give it, by name.
+    pub fn dimensions(&self) -> impl Iterator<Item = &str> {
+        self.properties.dimensions.iter().flatten().map(String::as_str)
+    }
+
     /// The transportation type that the modules give it.
     pub fn transportation(&self) -> &str {
         self.properties.transportation()
@@ -39,6 +44,11 @@ impl Member {
 }
 
 impl Class {
+    /// The dimensions that the modules give it, by name; only interactions have some.
+    pub fn dimensions(&self) -> impl Iterator<Item = &str> {
+        self.properties.dimensions.iter().flatten().map(String::as_str)
+    }
+
     /// The transportation type that the modules give it; only interactions have one.
     pub fn transportation(&self) -> &str {
         self.properties.transportation()

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::harness::{Harness, small_module};
 
 /// A call by its number, with these bytes as its fields; nothing if they are none.
-fn call_by_number(number: u32, fields: &[u8]) -> Option<Call> {
+pub fn call_by_number(number: u32, fields: &[u8]) -> Option<Call> {
     let mut bytes = Vec::new();
     prost_key(number, &mut bytes);
     bytes.push(fields.len() as u8);
