@@ -14,9 +14,11 @@ use crate::time::TimeKind;
 
 mod advance;
 mod clock;
+mod counts;
 mod declaration;
 mod directed;
 mod exchange;
+mod manager;
 mod message;
 mod names;
 mod objects;
@@ -26,7 +28,9 @@ mod switches;
 mod synchronization;
 
 use clock::Clock;
+use counts::{Counted, Counts};
 use declaration::Declarations;
+use manager::Watch;
 use objects::Object;
 use switches::Switch;
 use synchronization::Point;
@@ -53,6 +57,7 @@ struct Federate {
     /// The instances that it knows, and the class that it knows each as.
     known: BTreeMap<u32, u32>,
     clock: Clock,
+    counts: Counts,
 }
 
 #[derive(Debug)]
@@ -75,11 +80,12 @@ pub(crate) struct Federation {
     reserved: BTreeMap<String, u32>,
     /// Federates that wait for a time, or to be constrained.
     waiting: BTreeSet<u32>,
+    watch: Watch,
 }
 
 impl Federation {
     pub(crate) fn new(name: String, fom: Fom, time: TimeKind) -> Self {
-        Self {
+        let mut federation = Self {
             name,
             fom,
             time,
@@ -92,7 +98,10 @@ impl Federation {
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
             waiting: BTreeSet::new(),
-        }
+            watch: Watch::default(),
+        };
+        federation.add_managed(0);
+        federation
     }
 
     /// Names and types of federates, by handle.
@@ -135,9 +144,12 @@ impl Federation {
             switches: self.first_switches(),
             known: BTreeMap::new(),
             clock: Clock::new(self.time),
+            counts: Counts::default(),
         };
         self.federates.insert(handle, federate);
         self.announce_to(handle);
+        self.add_managed(handle);
+        self.report_changes();
         handle
     }
 
@@ -157,11 +169,13 @@ impl Federation {
     pub(crate) fn leave(&mut self, federate: u32) {
         let action = self.federates[&federate].directive;
         self.go(federate, action);
+        self.report_changes();
     }
 
     fn go(&mut self, federate: u32, action: ResignAction) {
         self.give_up_objects(federate, action);
         self.federates.remove(&federate);
+        self.remove_managed(federate);
         self.waiting.remove(&federate);
         self.forget_in_points(federate);
         self.grant_all();
@@ -179,14 +193,36 @@ impl Federation {
 
     /// Adds a callback.
     fn tell(&mut self, federate: u32, callback: impl Into<Callback>) {
-        if let Some(federate) = self.federates.get(&federate) {
-            self.callbacks.push((federate.client, callback.into()));
+        if let Some(member) = self.federates.get_mut(&federate) {
+            let callback = callback.into();
+            member.counts.receive(&callback);
+            if matches!(
+                callback,
+                Callback::TimeAdvanceGrant(_)
+                    | Callback::FlushQueueGrant(_)
+                    | Callback::TimeRegulationEnabled(_)
+                    | Callback::TimeConstrainedEnabled(_)
+            ) {
+                self.watch.mark(federate);
+            }
+            self.callbacks.push((member.client, callback));
         }
     }
 
-    /// Answers a call of a federate that has joined. Each group of services hands on what is none of its
-    /// calls.
+    /// Answers a call of a federate that has joined.
     pub(crate) fn call(&mut self, federate: u32, call: Call) -> Answer<Response> {
+        let counted = Counted::of(&call);
+        let response = self.answer(federate, call)?;
+        self.count(federate, counted);
+        if self.federates.contains_key(&federate) {
+            self.watch.mark(federate);
+        }
+        self.report_changes();
+        Ok(response)
+    }
+
+    /// Each group of services hands on what is none of its calls.
+    fn answer(&mut self, federate: u32, call: Call) -> Answer<Response> {
         match call {
             Call::ResignFederationExecution(r) => self.resign(federate, &r),
             Call::RegisterFederationSynchronizationPoint(r) => {

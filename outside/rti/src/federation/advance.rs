@@ -287,12 +287,12 @@ impl Federation {
     }
 
     /// The greatest lower bound of what may still be sent to the federate.
-    fn galt(&self, federate: u32) -> Option<LogicalTime> {
+    pub(super) fn galt(&self, federate: u32) -> Option<LogicalTime> {
         let own = self.federates[&federate].clock.sender();
         self.bounds().bound_of(federate, own.as_ref()).map(|bound| bound.time)
     }
 
-    fn lits(&self, federate: u32) -> Option<LogicalTime> {
+    pub(super) fn lits(&self, federate: u32) -> Option<LogicalTime> {
         let queued = self.federates[&federate].clock.first_queued();
         [self.galt(federate), queued].into_iter().flatten().min()
     }

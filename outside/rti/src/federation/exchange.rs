@@ -162,6 +162,9 @@ impl Federation {
     ) -> Answer<Response> {
         let (object, class) = self.known_object(federate, request.object_instance.as_ref())?;
         let attributes = self.attributes_of(class, request.attributes.as_ref())?;
+        if Self::is_managed(object) {
+            self.check_kept(object, &attributes)?;
+        }
         self.ask_owners(federate, object, &attributes, &request.user_supplied_tag);
         Ok(response::RequestInstanceAttributeValueUpdate {}.into())
     }

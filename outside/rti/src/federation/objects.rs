@@ -21,7 +21,7 @@ pub(super) struct Object {
     /// The one that it was registered as.
     pub(super) class: u32,
     /// Who has registered it.
-    producer: u32,
+    pub(super) producer: u32,
     /// By attribute. Those that nobody owns are missing.
     pub(super) owners: BTreeMap<u32, u32>,
     /// By attribute: those that are offered or waited for.
@@ -94,6 +94,9 @@ impl Federation {
         };
         self.federates.get_mut(&federate).expect("it was looked at").known.insert(object, class);
         self.tell(federate, discovered);
+        if Self::is_managed(object) {
+            self.watch.watchers.insert(federate);
+        }
         if self.provides_automatically() {
             self.ask_owners(federate, object, &wanted, &Bytes::new());
         }
@@ -107,6 +110,10 @@ impl Federation {
 
     /// Asks the owners of these attributes, but for `federate` itself, for values.
     pub(super) fn ask_owners(&mut self, federate: u32, object: u32, attributes: &BTreeSet<u32>, tag: &Bytes) {
+        if Self::is_managed(object) {
+            self.provide_managed(object, attributes);
+            return;
+        }
         let mut asked: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (attribute, owner) in &self.objects[&object].owners {
             if attributes.contains(attribute) && *owner != federate {

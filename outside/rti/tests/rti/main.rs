@@ -7,6 +7,7 @@ mod exchange;
 mod federation;
 mod fom;
 mod harness;
+mod manager;
 mod not_yet;
 mod objects;
 mod ownership;
