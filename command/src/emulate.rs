@@ -5,6 +5,7 @@
 //! was until then.
 
 mod progress;
+mod trace;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -16,8 +17,8 @@ use paceline_app::progress::{Progress, warn};
 use paceline_app::summary::{Finished, Subject};
 use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, stdout, text};
 use paceline_emulate::guest::Emulator;
-use paceline_emulate::run::Terms;
 use paceline_emulate::run::placed::Failures;
+use paceline_emulate::run::{MachineObserver, Terms};
 use paceline_emulate::scenario::{Emulation, LeftBehind, Ready, StartError, Watched};
 use paceline_engine::determinism::{Comparison, DeterminismError, Same};
 use paceline_engine::{Protocol, Simulation, default_federates};
@@ -194,7 +195,9 @@ impl AnyModel for Emulated {
         how.settings.federates = Some(self.emulation.federates(simulated));
         let watched = started.watched.clone();
         let (model, settings) = (self.emulation.model.clone(), &how.settings);
-        let terms = Terms { at_once: cores(settings), ties: settings.ties(), ..Terms::default() };
+        let observer =
+            how.trace.map(|trace| Arc::new(trace::GuestTracks::new(trace)) as Arc<dyn MachineObserver>);
+        let terms = Terms { at_once: cores(settings), ties: settings.ties(), observer, ..Terms::default() };
         let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
         let outside = outside.map_err(|error| {
             Special::NoGuest(format!("the thread of the guests cannot be started: {error}"))

@@ -4,6 +4,7 @@
 //! - `dispatcher` is the one thread that grants machines time and takes in what they did; [`GrantPolicy`]
 //!   says which is first.
 //! - [`SavedMachines`] are the machines of a checkpoint, from which a run goes on.
+//! - [`MachineObserver`] looks on: `watch` tells it who does what when, and `frame_log` keeps the frames.
 //! - `seat` is one machine with the LP of its host: frames become events and events frames.
 //! - [`placed`] is a machine whose clock is made simulated time, and that is watched; `echoes` are its pings.
 //!
@@ -16,11 +17,14 @@
 mod checkpoint;
 mod dispatcher;
 mod echoes;
+mod frame_log;
 mod guest;
 mod machine;
+mod observer;
 pub mod placed;
 mod policy;
 mod seat;
+mod watch;
 
 use std::fmt;
 use std::path::Path;
@@ -34,11 +38,12 @@ pub use checkpoint::{ResumeError, SavedMachines};
 use dispatcher::{Dispatcher, Order};
 pub use echoes::Echoes;
 pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
+pub use observer::{FrameEnd, MachineActivity, MachineObserver, MachineSlice};
 pub use policy::GrantPolicy;
 use seat::Seat;
 
 /// How machines of a run are granted time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Terms {
     /// At most so many machines run at once.
     pub at_once: usize,
@@ -46,13 +51,15 @@ pub struct Terms {
     pub ties: TieBreak,
     /// Which machine is granted time first where more wait than may run at once.
     pub policy: GrantPolicy,
+    /// Who looks on.
+    pub observer: Option<Arc<dyn MachineObserver>>,
 }
 
 impl Default for Terms {
     /// As many at once as there are cores, and the default order of both.
     fn default() -> Self {
         let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { at_once, ties: TieBreak::default(), policy: GrantPolicy::default() }
+        Self { at_once, ties: TieBreak::default(), policy: GrantPolicy::default(), observer: None }
     }
 }
 
@@ -71,7 +78,7 @@ pub fn federates(
     machines: Vec<(u32, Box<dyn Machine>)>,
     terms: Terms,
 ) -> std::io::Result<Vec<GuestFederate>> {
-    start(model, seats(model, machines, terms), terms)
+    start(model, seats(model, machines, terms.ties), terms)
 }
 
 /// As [`federates`], of machines that start from their states in a checkpoint ([`SavedMachines::state`]). The
@@ -93,15 +100,15 @@ pub fn resumed(
 ) -> Result<Vec<GuestFederate>, Box<dyn std::error::Error + Send + Sync>> {
     let names: Vec<_> = machines.iter().map(|(node, machine)| (*node, machine.name())).collect();
     let kept = saved.of(&names)?;
-    let mut seats = seats(model, machines, terms);
+    let mut seats = seats(model, machines, terms.ties);
     seats.iter_mut().zip(kept).for_each(|(seat, kept)| seat.restore(kept));
     Ok(start(model, seats, terms)?)
 }
 
-fn seats(model: &Packets, machines: Vec<(u32, Box<dyn Machine>)>, terms: Terms) -> Vec<Seat> {
+fn seats(model: &Packets, machines: Vec<(u32, Box<dyn Machine>)>, ties: TieBreak) -> Vec<Seat> {
     let count = machines.len() as u64;
     let seat = |(number, (node, machine)): (u64, (u32, Box<dyn Machine>))| {
-        Seat::new(model, node, machine, (number, count), terms.ties)
+        Seat::new(model, node, machine, (number, count), ties)
     };
     (0..).zip(machines).map(seat).collect()
 }

@@ -131,7 +131,8 @@ pub struct How<'t> {
     pub(crate) resumed: Option<CheckpointFile>,
     /// To the other processes, if there are any, and how long one may be silent.
     pub(crate) transport: Option<(Arc<dyn Transport>, Duration)>,
-    pub(crate) trace: Option<&'t Trace>,
+    /// Where the run is traced, if it is.
+    pub trace: Option<&'t Trace>,
     pub(crate) log: Option<Arc<EventLog>>,
     /// The files that the scenario names.
     pub(crate) inputs: Vec<Input>,

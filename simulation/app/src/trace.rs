@@ -2,7 +2,8 @@
 //! <https://ui.perfetto.dev>.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use paceline_engine::{Record, RecordKind, TraceSink};
 use paceline_kernel::Time;
@@ -39,12 +40,16 @@ use paceline_report::{Activity, Mark, PerfettoTrace, Slice, TraceError};
 pub struct Trace(Arc<Sink>);
 
 #[derive(Debug)]
-struct Sink(PerfettoTrace);
+struct Sink {
+    file: PerfettoTrace,
+    /// When the run began, once it has.
+    began: OnceLock<Instant>,
+}
 
 impl Trace {
     /// Makes the file, before a long run and not after it.
     pub fn open(path: &Path, run: &str) -> Result<Self, TraceError> {
-        Ok(Self(Arc::new(Sink(PerfettoTrace::create(path, run)?))))
+        Ok(Self(Arc::new(Sink { file: PerfettoTrace::create(path, run)?, began: OnceLock::new() })))
     }
 
     /// Where the engine is to put its records.
@@ -52,19 +57,34 @@ impl Trace {
         self.0.clone()
     }
 
+    /// Where others than the engine put what they have to show.
+    pub fn file(&self) -> &PerfettoTrace {
+        &self.0.file
+    }
+
+    /// A time as the trace has it: in nanoseconds since the run began; zero for times before that.
+    pub fn at_ns(&self, at: Instant) -> u64 {
+        let since = self.0.began.get().map(|began| at.saturating_duration_since(*began).as_nanos());
+        since.map_or(0, |ns| ns as u64)
+    }
+
     /// Writes what is left, or says what went wrong since the file was made.
     pub fn finish(&self) -> Result<(), TraceError> {
-        self.0.0.finish()
+        self.0.file.finish()
     }
 }
 
 impl TraceSink for Sink {
+    fn begin(&self, at: Instant) {
+        self.began.get_or_init(|| at);
+    }
+
     fn start(&self, workers: u32, federates: u32) {
-        self.0.tracks(workers, federates);
+        self.file.tracks(workers, federates);
     }
 
     fn record(&self, records: &[Record]) {
-        self.0.write(records.iter().filter_map(mark));
+        self.file.write(records.iter().filter_map(mark));
     }
 }
 

@@ -24,7 +24,8 @@ pub use findings::{Check, Finding, json};
 pub use number::number;
 pub use page::{Appendix, page};
 pub use perfetto::{
-    Activity, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError, TraceHost, TraceRound,
+    Activity, GuestFrame, GuestSlice, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError,
+    TraceHost, TraceRound,
 };
 pub use plot::svg;
 pub use sweep::{Curve, Sweep, Wanted};

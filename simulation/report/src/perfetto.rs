@@ -5,7 +5,8 @@
 //! each federate with slices of what was done to it, and its local virtual time (LVT) as a counter.
 //!
 //! A simulated machine has tracks of its own: see [`MachineTrace`]; so has a run of processes: see
-//! [`ProcessTrace`].
+//! [`ProcessTrace`]. Guests of an emulation are a second group in the trace of their run:
+//! [`PerfettoTrace::guests`].
 //!
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes
 //! for itself, and only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run:
@@ -17,6 +18,7 @@
 
 mod encode;
 mod file;
+mod guests;
 mod layout;
 mod machine;
 pub mod packet;
@@ -30,6 +32,7 @@ use paceline_files::{CutError, Entries};
 use paceline_kernel::Time;
 use thiserror::Error;
 
+pub use guests::{GuestFrame, GuestSlice};
 use layout::Track;
 pub use machine::{MachineTrace, TraceHost};
 pub use processes::{ProcessTrace, TRACED, TraceRound};

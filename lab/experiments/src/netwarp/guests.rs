@@ -65,7 +65,7 @@ impl Guests {
         let mut started = self.start(&machines, scripts, start)?;
         let nodes: Vec<u32> = machines.iter().map(|(node, _)| *node).take(scripts.len()).collect();
         let guests = started.guests.drain(..).map(|guest| Box::new(guest) as Box<dyn Machine>);
-        let terms = Terms { at_once: 2, ties: Default::default(), policy: Default::default() };
+        let terms = Terms { at_once: 2, ..Terms::default() };
         let guests = nodes.iter().copied().zip(guests).collect();
         let outside = federates(model, guests, terms).map_err(failed)?;
         let count = nodes.len() as u32 + 1;

@@ -22,6 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::Terms;
 use super::policy::Queue;
 use super::seat::{Seat, Step};
+use super::watch::Watch;
 
 /// What a federate is asked for.
 pub(super) enum Order {
@@ -41,13 +42,14 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(super) fn start(model: Packets, seats: Vec<Seat>, terms: Terms) -> io::Result<Self> {
+    pub(super) fn start(model: Packets, mut seats: Vec<Seat>, terms: Terms) -> io::Result<Self> {
         let (bell, heard) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         heard.set_nonblocking(true)?;
         let (orders, inbox) = mpsc::channel();
         let (at_once, queue) = (terms.at_once.max(1), Queue::new(terms.policy));
-        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue };
+        let watch = terms.observer.map(|observer| Watch::new(observer, &mut seats));
+        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue, watch };
         let thread = thread::Builder::new().name("machines".into()).spawn(move || worker.work())?;
         Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
     }
@@ -80,17 +82,24 @@ struct Worker {
     bell: UnixStream,
     at_once: usize,
     queue: Queue,
+    watch: Option<Watch>,
 }
 
 impl Worker {
     fn work(mut self) {
         while self.take_orders() {
             self.start_machines();
+            self.look();
             self.sleep();
             for seat in self.seats.iter_mut().filter(|seat| seat.is_running()) {
                 seat.read(&self.model);
             }
+            self.look();
         }
+    }
+
+    fn look(&mut self) {
+        self.watch.iter_mut().for_each(|watch| watch.look(&mut self.seats));
     }
 
     /// False once no federate is left.
@@ -101,7 +110,11 @@ impl Worker {
                 Ok((number, Order::Advance(bound, events))) => {
                     self.seats[number].advance(&self.model, bound, events);
                 }
-                Ok((number, Order::End)) => self.seats[number].end(),
+                Ok((number, Order::End)) => {
+                    // Before the run hears of the end, and closes the trace.
+                    self.watch.iter_mut().for_each(|watch| watch.end(&mut self.seats, number));
+                    self.seats[number].end();
+                }
                 Ok((number, Order::Save(checkpoint, saved))) => {
                     // Who has asked waits.
                     let _ = saved.send(self.seats[number].save(&self.model, &checkpoint));

@@ -17,6 +17,7 @@ use paceline_engine::{Door, FederateError, OutsideLps};
 use paceline_kernel::{Event, LpId, Outbox, Progress, TieBreak, Time};
 use paceline_packets::{FrameBody, NetEvent, Packets, Stations};
 
+use super::frame_log::FrameLog;
 use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
 
 /// The bytes on the wire of an ARP packet.
@@ -67,6 +68,10 @@ pub(super) struct Seat {
     is_off: bool,
     /// Frames on their way to it, in the order of their times.
     arriving: VecDeque<Frame>,
+    /// The earliest time at which it may do anything in its last grant.
+    granted_ns: u64,
+    /// What has left and arrived, where somebody looks on.
+    frames: Option<FrameLog>,
     sent: u64,
     events: u64,
     stretch: Option<Stretch>,
@@ -104,6 +109,8 @@ impl Seat {
             next_ns: Some(0),
             is_off: false,
             arriving: VecDeque::new(),
+            granted_ns: 0,
+            frames: None,
             sent: 0,
             events: 0,
             stretch: None,
@@ -128,6 +135,43 @@ impl Seat {
         self.arriving.front().map_or(next, |frame| next.min(frame.time_ns)).max(self.clock_ns)
     }
 
+    /// The same while it runs, and of what it does in the time that it is granted.
+    pub(super) fn promise_ns(&self) -> u64 {
+        if self.is_running() { self.granted_ns } else { self.earliest_ns() }
+    }
+
+    /// From here on its frames are kept for who looks on.
+    pub(super) fn log_frames(&mut self) {
+        self.frames = Some(FrameLog::default());
+    }
+
+    pub(super) fn frames(&mut self) -> Option<&mut FrameLog> {
+        self.frames.as_mut()
+    }
+
+    pub(super) fn clock_ns(&self) -> u64 {
+        self.clock_ns
+    }
+
+    pub(super) fn is_starting(&self) -> bool {
+        self.is_starting
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// Whether a stretch of the run has begun for it, and not ended.
+    pub(super) fn has_begun(&self) -> bool {
+        self.stretch.is_some()
+    }
+
+    /// The last nanosecond up to which it may be granted time.
+    pub(super) fn bound_ns(&self) -> u64 {
+        let bound = self.stretch.as_ref().map_or(Time::ZERO, |stretch| stretch.bound);
+        bound.as_ticks() / Time::TICKS_PER_NANO
+    }
+
     pub(super) fn begin(&mut self, lps: Box<OutsideLps<Packets>>, door: Door<Packets>) {
         let outbox = Outbox::new(lps.partition.federates());
         self.stretch = Some(Stretch { lps, door, outbox, bound: Time::ZERO });
@@ -137,6 +181,9 @@ impl Seat {
         for event in &events {
             if let NetEvent::Frame(packet) = &event.payload {
                 self.arrive(event.time(), packet.bytes());
+                let time_ns = event.time().as_ticks().div_ceil(Time::TICKS_PER_NANO);
+                let log = self.frames.as_mut().filter(|_| !self.is_off);
+                log.into_iter().for_each(|log| log.comes(time_ns, &packet.body));
             }
         }
         let stretch = self.stretch.as_mut().expect("a stretch has begun");
@@ -164,9 +211,7 @@ impl Seat {
 
     /// The end of its next grant, if it does anything before the bound.
     fn until_ns(&self) -> Option<u64> {
-        let bound = self.stretch.as_ref().map_or(Time::ZERO, |stretch| stretch.bound);
-        let bound_ns = bound.as_ticks() / Time::TICKS_PER_NANO;
-        let earliest_ns = self.earliest_ns();
+        let (bound_ns, earliest_ns) = (self.bound_ns(), self.earliest_ns());
         (earliest_ns < bound_ns).then(|| bound_ns.min(earliest_ns.saturating_add(self.answer_ns)))
     }
 
@@ -183,7 +228,9 @@ impl Seat {
     pub(super) fn grant(&mut self) {
         let until_ns = self.until_ns().expect("it waits for time");
         let count = self.arriving.partition_point(|frame| frame.time_ns < until_ns);
+        self.granted_ns = self.earliest_ns();
         let frames: Vec<Frame> = self.arriving.drain(..count).collect();
+        self.frames.iter_mut().for_each(|log| log.granted(until_ns));
         self.step = Step::Running;
         if let Err(error) = self.machine.grant(until_ns, &frames) {
             self.fail(&error);
@@ -238,6 +285,7 @@ impl Seat {
         }
         let Some(body) = FrameBody::new(frame.bytes, frame.time_ns * 1_000, self.sent as u32) else { return };
         self.sent += 1;
+        self.frames.iter_mut().for_each(|log| log.leaves(&body));
         let answer = model.stations().and_then(|stations| stations.answer(self.node.0, &body));
         self.happen(at, NetEvent::Emit(body));
         if let Some(bytes) = answer {

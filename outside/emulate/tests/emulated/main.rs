@@ -48,7 +48,8 @@ fn started(emulator: &Emulator, guests: &[(u32, GuestSettings)]) -> Vec<(u32, Bo
     guests.iter().map(|(node, settings)| (*node, start(settings) as Box<dyn Machine>)).collect()
 }
 
-const TERMS: Terms = Terms { at_once: 2, ties: TieBreak::Fixed, policy: GrantPolicy::FurthestBehind };
+const TERMS: Terms =
+    Terms { at_once: 2, ties: TieBreak::Fixed, policy: GrantPolicy::FurthestBehind, observer: None };
 
 /// A run of `model` with federates at these nodes.
 fn joined(model: &Packets, nodes: [u32; 2], guests: Vec<GuestFederate>, threads: u32) -> Simulation<Packets> {

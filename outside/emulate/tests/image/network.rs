@@ -68,12 +68,7 @@ pub fn run(
     }
     let federates_wanted = members.len() as u32 + 1;
     let partition = model.partition(federates_wanted);
-    let guests = federates(
-        &model,
-        machines,
-        Terms { at_once: 2, ties: Default::default(), policy: Default::default() },
-    )
-    .unwrap();
+    let guests = federates(&model, machines, Terms { at_once: 2, ..Terms::default() }).unwrap();
     let simulation = Simulation::new(model).protocol(Protocol::Window).threads(2).federates(federates_wanted);
     let mut simulation = simulation.until(Time::nanos(booted.at_ns + length_ns));
     for ((node, _), guest) in addresses.into_iter().zip(guests) {

@@ -6,3 +6,4 @@ mod faults;
 mod networks;
 mod pings;
 mod support;
+mod trace;

@@ -12,8 +12,13 @@ fn network(bottleneck: &LinkSpec) -> Network {
     topology::dumbbell(3, &LinkSpec::new(100_000_000, 10_000_000), bottleneck).unwrap()
 }
 
-const PING: Behaviour =
-    Behaviour { pings: Some((1_000_000, 10_000_000)), service_ns: 7_001, fault: None, delay: 0 };
+const PING: Behaviour = Behaviour {
+    pings: Some((1_000_000, 10_000_000)),
+    service_ns: 7_001,
+    fault: None,
+    delay: 0,
+    computes: false,
+};
 const PONG: Behaviour = Behaviour { pings: None, ..PING };
 
 /// 122 bytes on the wire take 9.76 us on a link of the hosts and 97.6 us on the one between, there and back.

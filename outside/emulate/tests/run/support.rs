@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use paceline_emulate::run::{
-    Frame, GrantPolicy, Machine, MachineError, MachineState, SavedMachines, Stopped, Terms, federates,
-    resumed,
+    Frame, GrantPolicy, Machine, MachineError, MachineObserver, MachineState, SavedMachines, Stopped, Terms,
+    federates, resumed,
 };
 use paceline_engine::{Outside, Protocol, Report, RunError, Simulation};
 use paceline_kernel::{LpId, Model as _, TieBreak, Time};
@@ -28,6 +28,8 @@ pub struct Behaviour {
     pub fault: Option<(u64, Fault)>,
     /// How often it is looked at in vain before it has an answer.
     pub delay: u32,
+    /// It always has something to do.
+    pub computes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +110,13 @@ impl Fake {
     }
 
     fn next_ns(&self) -> Option<u64> {
+        if self.behaviour.computes {
+            return Some(self.clock_ns);
+        }
+        self.next_act_ns()
+    }
+
+    fn next_act_ns(&self) -> Option<u64> {
         let fault = self.behaviour.fault.map(|(at, _)| at).filter(|at| *at >= self.clock_ns);
         [self.next_ping_ns(), self.due.front().map(|frame| frame.time_ns), fault].into_iter().flatten().min()
     }
@@ -164,7 +173,7 @@ impl Machine for Fake {
         let mut sent = Vec::new();
         loop {
             let arrival = frames.peek().map_or(u64::MAX, |frame| frame.time_ns);
-            let next = self.next_ns().unwrap_or(u64::MAX);
+            let next = self.next_act_ns().unwrap_or(u64::MAX);
             if arrival.min(next) >= until_ns {
                 break;
             }
@@ -273,6 +282,17 @@ pub fn joined(
     how: How,
     saved: Option<&SavedMachines>,
 ) -> (Simulation<Packets>, Vec<Arc<Mutex<Seen>>>) {
+    observed(model, machines, until, how, (saved, None))
+}
+
+/// The same, with somebody who looks on.
+pub fn observed(
+    model: &Packets,
+    machines: &[Paired],
+    until: Time,
+    how: How,
+    (saved, observer): (Option<&SavedMachines>, Option<Arc<dyn MachineObserver>>),
+) -> (Simulation<Packets>, Vec<Arc<Mutex<Seen>>>) {
     let node = |name: &str| model.network().node(name).unwrap();
     let address = |name: &str| model.stations().unwrap().address(node(name)).unwrap();
     let fake = |(name, peer, behaviour): &Paired| {
@@ -287,7 +307,7 @@ pub fn joined(
     let count = how.federates + nodes.len() as u32;
     let partition = model.partition(count);
     let boxed = nodes.iter().zip(fakes).map(|(node, fake)| (*node, Box::new(fake) as Box<dyn Machine>));
-    let terms = Terms { at_once: how.at_once, policy: how.policy, ties: how.ties };
+    let terms = Terms { at_once: how.at_once, policy: how.policy, ties: how.ties, observer };
     let guests = match saved {
         None => federates(model, boxed.collect(), terms).unwrap(),
         Some(saved) => resumed(model, boxed.collect(), terms, saved).unwrap(),

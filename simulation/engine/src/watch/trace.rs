@@ -94,6 +94,12 @@ pub struct Record {
 /// # Ok::<(), paceline_engine::RunError>(())
 /// ```
 pub trait TraceSink: Send + Sync {
+    /// The run has begun at `at`, from which the times of its records are counted. Called before
+    /// [`start`](Self::start).
+    fn begin(&self, at: Instant) {
+        let _ = at;
+    }
+
     /// So many workers will run so many federates from here on. Called before their first record.
     fn start(&self, workers: u32, federates: u32) {
         let _ = (workers, federates);
@@ -113,8 +119,9 @@ impl Tracing {
     }
 
     pub(crate) fn begin(&mut self) {
-        if let Some((_, start)) = &mut self.0 {
+        if let Some((sink, start)) = &mut self.0 {
             *start = Instant::now();
+            sink.begin(*start);
         }
     }
 
