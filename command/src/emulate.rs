@@ -18,7 +18,7 @@ use paceline_app::summary::{Finished, Subject};
 use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, stdout, text};
 use paceline_emulate::guest::Emulator;
 use paceline_emulate::run::placed::Failures;
-use paceline_emulate::run::{MachineObserver, Terms};
+use paceline_emulate::run::{GrantPolicy, MachineObserver, Terms};
 use paceline_emulate::scenario::{Emulation, LeftBehind, Ready, StartError, Watched};
 use paceline_engine::determinism::{Comparison, DeterminismError, Same};
 use paceline_engine::{Protocol, Simulation, default_federates};
@@ -48,12 +48,12 @@ pub fn is_emulation(scenario: &Scenario) -> bool {
 pub fn run(arguments: &EmulateArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     let (read, inputs) = recorded(&source.folder, || read(&source));
-    let (emulation, settings) = read?;
+    let (emulation, settings, order) = read?;
     let emulator = Emulator::find().map_err(|error| Special::NoGuest(error.to_string()))?;
     let ready = emulation.pack(emulator)?;
     let provenance = PROGRAM.provenance(&source.open()?, settings.until).inputs(inputs.clone());
     let failed = Arc::new(OnceLock::new());
-    let model = Box::new(Emulated { emulation, ready, failed: failed.clone() });
+    let model = Box::new(Emulated { emulation, ready, order, failed: failed.clone() });
     let memory = model.memory(&settings);
     let scenario = source.name();
     let loaded = Loaded { scenario, kind: KIND, model, settings, memory, inputs, provenance };
@@ -67,7 +67,7 @@ pub fn run(arguments: &EmulateArguments) -> Result<(), CommandError> {
 
 /// Says what would run.
 pub fn check(source: &Source) -> Result<(), CommandError> {
-    let (emulation, settings) = read(source)?;
+    let (emulation, settings, order) = read(source)?;
     // A scenario is no worse for what this machine lacks.
     let image = match Emulator::find() {
         Err(error) => error.to_string(),
@@ -84,6 +84,7 @@ pub fn check(source: &Source) -> Result<(), CommandError> {
         ("lookahead", text::time(AnyModel::lookahead(&emulation.model))),
         ("until", settings.until.map_or(String::new(), text::time)),
         ("protocol", settings.protocol.name().to_owned()),
+        ("grant order", name_of(order).to_owned()),
         ("seed", settings.seed.to_string()),
         ("image", image),
     ];
@@ -92,7 +93,13 @@ pub fn check(source: &Source) -> Result<(), CommandError> {
     stdout::print(&text::groups(&[(&title, rows)]))
 }
 
-fn read(source: &Source) -> Result<(Emulation, RunSettings), ScenarioError> {
+/// The name of an order of grants in scenarios.
+fn name_of(order: GrantPolicy) -> &'static str {
+    let named = GrantPolicy::ALL.into_iter().find(|(policy, _)| *policy == order);
+    named.expect("all orders have names").1
+}
+
+fn read(source: &Source) -> Result<(Emulation, RunSettings, GrantPolicy), ScenarioError> {
     let mut scenario = source.open()?;
     if !is_emulation(&scenario) && scenario.has("model") {
         let problem = "a scenario without guests, which `paceline run` runs";
@@ -104,12 +111,14 @@ fn read(source: &Source) -> Result<(Emulation, RunSettings), ScenarioError> {
     }
     let mut run = scenario.section("run")?;
     let settings = RunSettings::read(&mut run)?;
+    let orders = GrantPolicy::ALL.map(|(order, name)| (name, order));
+    let order = run.choice("grant_order", &orders, Some(GrantPolicy::default()))?;
     let emulation = Emulation::read(&mut scenario, settings.seed)?;
     scenario.finish(&["network", "guest", "run"])?;
     check_settings(&settings, &run)?;
     AnyModel::check(&emulation.model, &settings, &run)?;
     run.finish()?;
-    Ok((emulation, settings))
+    Ok((emulation, settings, order))
 }
 
 /// What cannot be done with guests, which never have nothing left to do and take nothing back.
@@ -145,6 +154,8 @@ fn check_settings(settings: &RunSettings, run: &Section) -> Result<(), ScenarioE
 struct Emulated {
     emulation: Emulation,
     ready: Ready,
+    /// Which guest is granted time first.
+    order: GrantPolicy,
     /// The guests that failed, once they run.
     failed: Arc<OnceLock<Failures>>,
 }
@@ -197,7 +208,7 @@ impl AnyModel for Emulated {
         let (model, settings) = (self.emulation.model.clone(), &how.settings);
         let observer =
             how.trace.map(|trace| Arc::new(trace::GuestTracks::new(trace)) as Arc<dyn MachineObserver>);
-        let terms = Terms { at_once: cores(settings), ties: settings.ties(), observer, ..Terms::default() };
+        let terms = Terms { at_once: cores(settings), ties: settings.ties(), policy: self.order, observer };
         let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
         let outside = outside.map_err(|error| {
             Special::NoGuest(format!("the thread of the guests cannot be started: {error}"))

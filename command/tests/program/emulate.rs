@@ -109,6 +109,12 @@ fn mistakes_in_emulations() {
     refused("\"b\"", "\"b\"\nhost = \"a\"", &["bad.toml:7:8:", "guest b: two machines", "allowed: one"]);
     refused("\"b\"", "\"b\"\nhost = \"router\"", &["bad.toml:7:8:", "\"router\"", "router"]);
     refused("until = \"1s\"", "", &["missing key `until`", "\"10s\""]);
+    let orders = [
+        "bad.toml:9:15:",
+        "did you mean \"round-robin\"?",
+        "\"furthest-behind\", \"round-robin\", \"arrival\"",
+    ];
+    refused("\"1s\"", "\"1s\"\ngrant_order = \"round-robbin\"", &orders);
     refused("\"1s\"", "\"1s\"\nprotocol = \"optimistic\"", &["bad.toml:9:12:", "with guests", "\"window\""]);
     let star = "topology = \"star\"\nhosts = 3\nlink = { rate = \"1Gbps\", latency = \"LAT\" }";
     let hosts = |latency: &str| star.replace("LAT", latency);
