@@ -109,12 +109,12 @@ fn read(source: &Source) -> Result<(Emulation, RunSettings, GrantPolicy), Scenar
             "the sections [network], [[guest]], [run]",
         ));
     }
+    scenario.check_sections(&["network", "guest", "run"])?;
     let mut run = scenario.section("run")?;
     let settings = RunSettings::read(&mut run)?;
     let orders = GrantPolicy::ALL.map(|(order, name)| (name, order));
     let order = run.choice("grant_order", &orders, Some(GrantPolicy::default()))?;
     let emulation = Emulation::read(&mut scenario, settings.seed)?;
-    scenario.finish(&["network", "guest", "run"])?;
     check_settings(&settings, &run)?;
     AnyModel::check(&emulation.model, &settings, &run)?;
     run.finish()?;

@@ -105,9 +105,15 @@ fn mistakes_in_emulations() {
     refused("\"5ms\"\n", "\"5ms\"\nrate = 5\n", &["bad.toml:3:8:", "`rate`"]);
     refused("\"b\"", "\"a\"", &["bad.toml:6:8:", "a second guest \"a\""]);
     refused("\"b\"", "\"b\"\naddress = \"10.0.0.1\"", &["bad.toml:7:11:", "10.0.0.1", "each address once"]);
-    refused("\"b\"", "\"b\"\nhost = \"c\"", &["bad.toml:7:8:", "\"c\""]);
+    refused("\"b\"", "\"b\"\nhost = \"c\"", &["bad.toml:7:8:", "no host \"c\"", "allowed: \"a\", \"b\""]);
+    refused("[[guest]]", "[[guests]]", &["bad.toml:3:", "unknown section [guests]; did you mean [guest]?"]);
+    refused("\"b\"", "\"router\"", &["bad.toml:6:8:", "a guest \"router\"", "another name"]);
     refused("\"b\"", "\"b\"\nhost = \"a\"", &["bad.toml:7:8:", "guest b: two machines", "allowed: one"]);
-    refused("\"b\"", "\"b\"\nhost = \"router\"", &["bad.toml:7:8:", "\"router\"", "router"]);
+    refused(
+        "\"b\"",
+        "\"b\"\nhost = \"router\"",
+        &["bad.toml:7:8:", "\"router\" is a router", "allowed: \"a\", \"b\""],
+    );
     refused("until = \"1s\"", "", &["missing key `until`", "\"10s\""]);
     let orders = [
         "bad.toml:9:15:",

@@ -102,7 +102,7 @@ fn nodes(guests: &Guests, network: &Network) -> Result<Vec<u32>, ScenarioError> 
         }
         let host = card(guest).host.as_ref().unwrap_or(&guest.name);
         let key = if card(guest).host.is_some() { "host" } else { "name" };
-        let node = network.node(host).map_err(|error| refuse(guest, key, &error))?;
+        let node = network::host(guest, key, host, network)?;
         network::check_links(guest, key, node, network)?;
         nodes.push(node);
     }

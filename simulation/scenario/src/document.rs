@@ -184,6 +184,15 @@ impl Scenario {
 
     /// Ends the reading. A section that is not among `allowed` is an error.
     pub fn finish(self, allowed: &[&str]) -> Result<(), ScenarioError> {
+        self.check_sections(allowed)
+    }
+
+    /// The same before the reading, for who would miss a section whose name is misspelt.
+    ///
+    /// # Errors
+    ///
+    /// A section has another name, or a key is in none.
+    pub fn check_sections(&self, allowed: &[&str]) -> Result<(), ScenarioError> {
         let unknown = self.groups.iter().filter(|(name, _)| !allowed.contains(&name.as_str()));
         let Some((name, group)) = first(unknown, |group| &group.header) else {
             return Ok(());

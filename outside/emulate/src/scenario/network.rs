@@ -2,13 +2,15 @@
 
 use paceline_models::packets;
 use paceline_packets::{LinkSpec, Network, NetworkBuilder, NodeKind, PacketError, Packets, Stations};
-use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section};
+use paceline_scenario::{Picoseconds, Rate, ScenarioError, Section, nearest};
 
 use crate::image::settings::{GuestSpec, Guests};
 
 /// The longest latency between two guests: a million seconds.
 const MOST_LATENCY_PS: u64 = 1_000_000_000_000_000_000;
 const MOST_BPS: u64 = 1_000_000_000_000_000;
+/// How many hosts an error lists.
+const LISTED: usize = 6;
 
 /// A network with what its file does not say and was taken instead.
 pub(super) type Noticed = (Network, Vec<String>);
@@ -35,6 +37,10 @@ pub(super) fn read(section: &mut Section, seed: u64, guests: &Guests) -> Result<
         let allowed = format!("at most {}", Rate { bps: MOST_BPS });
         return Err(section.refuse("rate", format!("a rate of {rate}"), allowed));
     }
+    if let Some(guest) = guests.guests.iter().find(|guest| guest.name == ROUTER) {
+        let problem = format!("a guest {ROUTER:?}, as the router between all guests is called");
+        return Err(guest.refuse_key("name", problem, "another name, or a network with a `topology`"));
+    }
     // A packet takes two links.
     let link = LinkSpec::new(rate.bps, latency.ps / 2);
     let network =
@@ -42,13 +48,16 @@ pub(super) fn read(section: &mut Section, seed: u64, guests: &Guests) -> Result<
     Ok((network, Vec::new()))
 }
 
+/// The node at which all guests are in a network of `latency` alone.
+const ROUTER: &str = "router";
+
 /// A host for each guest, by its name, at one router.
 fn around_a_router(guests: &Guests, link: &LinkSpec) -> Result<Network, PacketError> {
     let mut builder = NetworkBuilder::new();
     for guest in &guests.guests {
         builder.node(guest.name.clone(), NodeKind::Host)?;
     }
-    let router = builder.node("router", NodeKind::Router)?;
+    let router = builder.node(ROUTER, NodeKind::Router)?;
     for host in 0..router {
         builder.link(host, router, link)?;
     }
@@ -83,6 +92,35 @@ fn links(network: &Network) -> Vec<String> {
         }
     }
     links
+}
+
+/// The host of this name, which `key` gives.
+pub(super) fn host(
+    guest: &GuestSpec,
+    key: &str,
+    name: &str,
+    network: &Network,
+) -> Result<u32, ScenarioError> {
+    let node = network.node(name).ok();
+    if let Some(node) = node.filter(|node| network.kind(*node) == NodeKind::Host) {
+        return Ok(node);
+    }
+    let hosts = || network.hosts().iter().map(|host| network.name(*host));
+    let problem = match node {
+        Some(node) => format!("guest {}: {name:?} is a {}, no host", guest.name, network.kind(node).name()),
+        None => {
+            let hint =
+                nearest(name, hosts()).map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            format!("guest {}: the network has no host {name:?}{hint}", guest.name)
+        }
+    };
+    let mut allowed: Vec<String> = hosts().take(LISTED).map(|host| format!("{host:?}")).collect();
+    if hosts().len() > LISTED {
+        allowed.push(format!("and {} more hosts", hosts().len() - LISTED));
+    }
+    // The guest's name stands for its host where no host is given.
+    let of = if key == "name" { "`host`, or a name, that is one of " } else { "" };
+    Err(guest.refuse_key(key, problem, format!("{of}{}", allowed.join(", "))))
 }
 
 /// Whether time passes on the links of a guest: it is granted time by their latency.

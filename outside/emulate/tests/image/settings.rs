@@ -99,6 +99,9 @@ fn mistakes_are_refused_at_their_places() {
             "an absolute path",
         ),
         ("name = \"a\"\nfiles = { \"/etc/x\" = \"none\" }", "3:22", "there is no file ", "a file's path"),
+        ("name = \"a\"\nfiles = [\"x\"]", "3:9", "`files` is no table", "{ \"/path/in/guest\" = "),
+        ("name = \"a\"\nscript = 5", "3:10", "`script` is neither", "a string, lines for a shell; or tables"),
+        ("name = \"a\"\ntime_scale = 0", "3:14", "it is no ratio of two whole numbers", "2, 0.5 or \"1/3\""),
         (
             "name = \"a\"\naddress = \"10.0.0.255/24\"",
             "3:11",

@@ -192,7 +192,9 @@ fn scripts(section: &mut Section) -> Result<Vec<Script>, ScenarioError> {
     if let Ok(Some(text)) = section.optional::<String>("script") {
         scripts.push(Script { at: None, text });
     } else {
-        for mut table in section.tables("script")? {
+        let tables = section.tables("script");
+        let allowed = "a string, lines for a shell; or tables [[guest.script]] with `text` and `at`";
+        for mut table in tables.map_err(|_| section.refuse("script", "`script` is neither", allowed))? {
             scripts.push(Script { at: table.optional::<Time>("at")?, text: table.required("text")? });
             table.finish()?;
         }
@@ -221,7 +223,9 @@ fn congestion_control(section: &mut Section) -> Result<Option<String>, ScenarioE
 }
 
 fn files(section: &mut Section) -> Result<Vec<(String, PathBuf)>, ScenarioError> {
-    let mut table = section.table("files")?;
+    let allowed = "a table: { \"/path/in/guest\" = \"file seen from the scenario's folder\" }";
+    let table = section.table("files");
+    let mut table = table.map_err(|_| section.refuse("files", "`files` is no table", allowed))?;
     let mut files = Vec::new();
     for (path, _) in table.clone().rest() {
         check_path(&table, &path, &path)?;

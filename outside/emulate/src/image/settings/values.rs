@@ -119,7 +119,7 @@ impl Value for Ratio {
             }
             _ => return Err(Unfit::Kind),
         };
-        ratio.ok_or_else(|| Unfit::Content("it is no such ratio".into()))
+        ratio.ok_or_else(|| Unfit::Content("it is no ratio of two whole numbers from 1 to 4294967295".into()))
     }
 }
 
