@@ -143,3 +143,73 @@ fn mistakes_in_emulations() {
     let check = paceline(folder.path(), &["check", "good.toml"]);
     assert!(check.status.success(), "{}", stderr(&check));
 }
+
+/// The times at which echo requests (RFC 792) left the host whose link this is, in seconds.
+fn requests(capture: &[u8]) -> Vec<f64> {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
+    assert_eq!(word(0), 0xa1b2_3c4d, "a capture with nanoseconds");
+    let (mut at, mut times) = (24, Vec::new());
+    while at < capture.len() {
+        let (time, bytes) = (f64::from(word(at)) + f64::from(word(at + 4)) / 1e9, &capture[at + 16..]);
+        let is_request = bytes[12..14] == [8, 0] && bytes[23] == 1 && bytes[34] == 8;
+        times.extend(is_request.then_some(time));
+        at += 16 + word(at + 8) as usize;
+    }
+    times
+}
+
+/// A guest of scale 2 has two seconds of its clock in a simulated second. A loop takes as long by the guest's
+/// clock as in any guest, half as long in simulated time, and round trips are twice as long by its clock.
+#[test]
+fn a_time_scale_is_seconds_of_the_guest_s_clock_in_a_simulated_second() {
+    const PAIRS: f64 = 50e6;
+    if !has_emulator() {
+        return;
+    }
+    let script = "ping -c 1 peer; probe work 50000000; ping -c 1 peer";
+    let guest = |name: &str, scale: &str| {
+        format!(
+            "[[guest]]\nname = \"{name}\"\ntime_scale = {scale}\nprograms = [\"probe\"]\nscript = \"{script}\"\n"
+        )
+    };
+    let text = format!(
+        "[network]\nlatency = \"5ms\"\n{}{}{}[[guest]]\nname = \"peer\"\n[run]\nuntil = \"3s\"\n",
+        guest("plain", "1"),
+        guest("fast", "2"),
+        guest("slow", "0.5"),
+    );
+    let folder = folder_of(&[("scales.toml", &text)]);
+    let output = paceline(folder.path(), &["emulate", "scales.toml", "--quiet", "--out", "out"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let file = |name: &str| fs::read(folder.path().join("out").join(name)).unwrap();
+    // An instruction takes a nanosecond of the guest's clock; the kernel's interrupts take some, too.
+    let work_s = 2.0 * PAIRS / 1e9;
+    let mut between = Vec::new();
+    for (name, scale) in [("plain", 1.0), ("fast", 2.0), ("slow", 0.5)] {
+        let console = String::from_utf8(file(&format!("{name}.log"))).unwrap();
+        let after = |word: &str| -> f64 {
+            let at = console.find(word).unwrap_or_else(|| panic!("no {word:?} of {name} in\n{console}"));
+            let number = console[at + word.len()..].split_whitespace().next().unwrap();
+            number.parse().unwrap()
+        };
+        let worked_s = after("worked ") / 1e9;
+        assert!((work_s..1.02 * work_s).contains(&worked_s), "{name}: {worked_s} s of its clock");
+        // The first ping also waits for what a program's start takes.
+        let round_trip_ms = after("time=");
+        assert!(
+            (0.0..0.5).contains(&(round_trip_ms - 10.0 * scale)),
+            "{name}: {round_trip_ms} ms of its clock"
+        );
+        let left = requests(&file(&format!("{name}-and-router.pcap")));
+        assert_eq!(left.len(), 2, "{name}");
+        between.push((left[1] - left[0], scale));
+    }
+    // From request to request: a round trip, which takes 10 ms whatever the scale, the loop, and what starting
+    // two programs takes, which scales as the loop does.
+    let plain = between[0].0 - 0.010;
+    assert!(plain >= work_s, "{plain} s");
+    for (between_s, scale) in between {
+        let error = ((between_s - 0.010) * scale - plain).abs();
+        assert!(error < 0.001, "{between_s} s at {scale}, {plain} s at 1");
+    }
+}
