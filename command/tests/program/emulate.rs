@@ -204,12 +204,59 @@ fn a_time_scale_is_seconds_of_the_guest_s_clock_in_a_simulated_second() {
         assert_eq!(left.len(), 2, "{name}");
         between.push((left[1] - left[0], scale));
     }
-    // From request to request: a round trip, which takes 10 ms whatever the scale, the loop, and what starting
-    // two programs takes, which scales as the loop does.
+    // From request to request: a round trip, which takes 10 ms whatever the scale, the loop, and what
+    // starting two programs takes, which scales as the loop does.
     let plain = between[0].0 - 0.010;
     assert!(plain >= work_s, "{plain} s");
     for (between_s, scale) in between {
         let error = ((between_s - 0.010) * scale - plain).abs();
         assert!(error < 0.001, "{between_s} s at {scale}, {plain} s at 1");
     }
+}
+
+/// Pings from one network to another go through a guest with a card in each: four times the latency, and
+/// three routers of the network and the guest count the time to live down.
+#[test]
+fn a_guest_with_two_cards_routes_between_them() {
+    let routes = "[network]\nlatency = \"5ms\"\n\
+        [[guest]]\nname = \"a\"\naddress = \"10.0.1.2/24\"\ngateway = \"10.0.1.1\"\n\
+        script = [{ at = \"1s\", text = \"ping -c 3 c\" }]\n\
+        [[guest]]\nname = \"r\"\nscript = \"echo 1 >/proc/sys/net/ipv4/ip_forward\"\n\
+        cards = [{ address = \"10.0.1.1/24\" }, { address = \"10.0.2.1/24\" }]\n\
+        [[guest]]\nname = \"c\"\naddress = \"10.0.2.2/24\"\ngateway = \"10.0.2.1\"\n\
+        [run]\nuntil = \"4s\"\n";
+    let folder = folder_of(&[("routes.toml", routes)]);
+    let check = paceline(folder.path(), &["check", "routes.toml"]);
+    assert!(check.status.success(), "{}", stderr(&check));
+    let refused = |was: &str, becomes: &str, words: &[&str]| {
+        assert!(routes.contains(was), "{was}");
+        fs::write(folder.path().join("bad.toml"), routes.replacen(was, becomes, 1)).unwrap();
+        says(&error_text(folder.path(), &["check", "bad.toml"], 2), words);
+    };
+    refused("\"10.0.2.1/24\"", "\"10.0.1.1/24\"", &["guests r and r both have the address 10.0.1.1"]);
+    refused(
+        "{ address = \"10.0.2.1/24\"",
+        "{ host = \"x\"",
+        &["guest r: the network has no host \"x\"", "\"r-eth1\""],
+    );
+    let gateways = "{ address = \"10.0.1.1/24\", gateway = \"10.0.1.2\" }, { gateway = \"10.0.2.2\", ";
+    refused(
+        "{ address = \"10.0.1.1/24\" }, { ",
+        gateways,
+        &["a gateway at more than one of its cards", "one gateway"],
+    );
+    if !has_emulator() {
+        return;
+    }
+    let output = paceline(folder.path(), &["emulate", "routes.toml", "--json", "--out", "out"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let round_trips = round_trips(&summary);
+    assert_eq!(round_trips.len(), 3, "those of a alone: {summary}");
+    // The first one waits for answers to ARP requests.
+    for round_trip in &round_trips[1..] {
+        assert!((0.020..0.020 + 2.0 * TOLERANCE_S).contains(round_trip), "{round_trip} s");
+    }
+    says(&fs::read_to_string(folder.path().join("out/a.log")).unwrap(), &["ttl=61", "3 packets received"]);
+    assert!(folder.path().join("out/r-eth1-and-router.pcap").exists());
 }

@@ -31,11 +31,11 @@ pub struct Emulation {
     pub model: Packets,
     /// The guests.
     pub guests: Guests,
-    /// By guest: where it is.
-    places: Vec<Place>,
+    /// By guest and card: where it is.
+    places: Vec<Vec<Place>>,
 }
 
-/// Where a guest is in the network.
+/// Where a card of a guest is in the network.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     node: u32,
@@ -56,64 +56,75 @@ impl Emulation {
         let network = network::read(&mut section, seed, &guests)?;
         let nodes = nodes(&guests, &network.0)?;
         let stations = stations(&guests, &nodes, &network.0)?;
-        let place = |(guest, node): (&GuestSpec, u32)| Place::new(card(guest), node, &stations);
-        let places = guests.guests.iter().zip(nodes).map(place).collect();
+        let places_of = |(guest, nodes): (&GuestSpec, Vec<u32>)| {
+            let cards = guest.cards.iter().zip(nodes).enumerate();
+            cards.map(|(number, (card, node))| Place::new(card, number, node, &stations)).collect()
+        };
+        let places = guests.guests.iter().zip(nodes).map(places_of).collect();
         let model = network::complete(&mut section, seed, network, stations)?;
         section.finish()?;
         Ok(Self { model, guests, places })
     }
 
-    /// The nodes of the guests, in their order.
+    /// The nodes of the guests' first cards, in the order of guests.
     pub fn nodes(&self) -> impl Iterator<Item = u32> {
-        self.places.iter().map(|place| place.node)
+        self.places.iter().map(|cards| cards[0].node)
     }
 
     /// How many federates there are where what is simulated has so many.
     #[must_use]
     pub fn federates(&self, simulated: u32) -> u32 {
-        let guests = self.places.len() as u32;
-        simulated.clamp(1, self.model.network().nodes() - guests) + guests
+        let cards = self.places.iter().map(Vec::len).sum::<usize>() as u32;
+        simulated.clamp(1, self.model.network().nodes() - cards) + self.places.len() as u32
     }
 }
 
 impl Place {
-    fn new(card: &GuestCard, node: u32, stations: &Stations) -> Self {
+    /// Of the card with this number of its guest.
+    fn new(card: &GuestCard, number: usize, node: u32, stations: &Stations) -> Self {
         let given = stations.address(node).expect("a host has an address");
         // Alone in its network, a guest sends everything to its gateway, whose Ethernet address it is told:
-        // no request for an address delays a packet.
+        // no request for an address delays a packet. It has one such way, that of its first card.
         let address = card.address.unwrap_or(Address { ip: given, prefix: 32 });
-        let gateway = card.gateway.or(card.address.is_none().then_some(GATEWAY));
+        let gateway = card.gateway.or((card.address.is_none() && number == 0).then_some(GATEWAY));
         let mac = card.mac.map_or(Stations::ethernet_address(given), |mac| mac.0);
         Self { node, address, mac, gateway }
     }
 }
 
-fn card(guest: &GuestSpec) -> &GuestCard {
-    guest.cards.first().expect("a guest has a card")
-}
-
-/// The hosts of the guests.
-fn nodes(guests: &Guests, network: &Network) -> Result<Vec<u32>, ScenarioError> {
+/// By guest: the hosts of its cards.
+fn nodes(guests: &Guests, network: &Network) -> Result<Vec<Vec<u32>>, ScenarioError> {
     let mut nodes = Vec::new();
     for guest in &guests.guests {
-        if guest.cards.len() > 1 {
-            let problem = format!("guest {} has {} cards", guest.name, guest.cards.len());
-            return Err(guest.refuse_key("cards", problem, "one card in an emulation"));
+        if guest.cards.iter().filter(|card| card.gateway.is_some()).count() > 1 {
+            let problem = format!("guest {} has a gateway at more than one of its cards", guest.name);
+            return Err(guest.refuse_key(
+                "cards",
+                problem,
+                "one gateway; other ways by `ip route` in its script",
+            ));
         }
-        let host = card(guest).host.as_ref().unwrap_or(&guest.name);
-        let key = if card(guest).host.is_some() { "host" } else { "name" };
-        let node = network::host(guest, key, host, network)?;
-        network::check_links(guest, key, node, network)?;
-        nodes.push(node);
+        let mut cards = Vec::new();
+        for (number, card) in guest.cards.iter().enumerate() {
+            let key = if card.host.is_some() { "host" } else { "name" };
+            let key = if guest.cards.len() > 1 { "cards" } else { key };
+            let node = network::host(guest, key, &guest.host(number), network)?;
+            network::check_links(guest, key, node, network)?;
+            cards.push(node);
+        }
+        nodes.push(cards);
     }
     Ok(nodes)
 }
 
-fn stations(guests: &Guests, nodes: &[u32], network: &Network) -> Result<Stations, ScenarioError> {
-    let addresses = guests.guests.iter().map(|guest| card(guest).address.map(|address| address.ip));
-    let at: Vec<_> = nodes.iter().copied().zip(addresses).collect();
-    Stations::new(network, &at).map_err(|error| {
-        let is_at = |name: &String| nodes.iter().rposition(|node| network.name(*node) == name);
+fn stations(guests: &Guests, nodes: &[Vec<u32>], network: &Network) -> Result<Stations, ScenarioError> {
+    let cards = guests.guests.iter().flat_map(|guest| &guest.cards);
+    let addresses = cards.map(|card| card.address.map(|address| address.ip));
+    let at: Vec<_> = nodes.iter().flatten().copied().zip(addresses).collect();
+    let stations = Stations::new(network, &at).map_err(|error| {
+        let is_at = |name: &String| {
+            nodes.iter().rposition(|cards| cards.iter().any(|node| network.name(*node) == name))
+        };
         let (key, guest) = match &error {
             PacketError::Address { node, .. } => ("address", is_at(node)),
             PacketError::AddressTwice { first, second, .. } => ("address", is_at(second).or(is_at(first))),
@@ -122,8 +133,10 @@ fn stations(guests: &Guests, nodes: &[u32], network: &Network) -> Result<Station
             }
             _ => ("host", None),
         };
-        refuse(&guests.guests[guest.unwrap_or(0)], key, &error)
-    })
+        let guest = &guests.guests[guest.unwrap_or(0)];
+        refuse(guest, if guest.cards.len() > 1 { "cards" } else { key }, &error)
+    })?;
+    Ok(stations.cards(nodes))
 }
 
 fn refuse(guest: &GuestSpec, key: &str, error: &PacketError) -> ScenarioError {

@@ -1,15 +1,14 @@
 //! Ethernet frames of real machines, which hosts of a network send and receive as they are.
 //!
 //! A machine has its place at a host ([`Stations`](crate::Stations)). What its card sends enters the model as
-//! [`NetEvent::Emit`](crate::NetEvent::Emit), is forwarded by the IPv4 address that it is for, and has come
-//! to the other machine as [`NetEvent::Frame`](crate::NetEvent::Frame). A frame occupies a link as Ethernet
-//! does (IEEE 802.3): its content, padded to 60 bytes, the checksum of 4 bytes, and 20 bytes of preamble and
-//! gap.
+//! [`NetEvent::Emit`](crate::NetEvent::Emit), is forwarded to the machine whose card its Ethernet destination
+//! names, or else by the IPv4 address that it is for, and has come to the other machine as
+//! [`NetEvent::Frame`](crate::NetEvent::Frame). A frame occupies a link as Ethernet does (IEEE 802.3): its
+//! content, padded to 60 bytes, the checksum of 4 bytes, and 20 bytes of preamble and gap.
 //!
 //! Invariants: what a frame carries does not change on its way but for the time to live, which routers count
 //! down, and the ECN field, which stands beside it in its packet and is written into it where it is seen
-//! ([`FrameBody::seen_with`]). Every byte of it is in
-//! the digest.
+//! ([`FrameBody::seen_with`]). Every byte of it is in the digest.
 
 pub(crate) mod content;
 pub(crate) mod route;

@@ -27,6 +27,8 @@ pub(crate) enum Fate {
 pub struct Stations {
     /// By node: the address of the machine there.
     machines: BTreeMap<u32, u32>,
+    /// By the first host of a machine with several cards: the hosts of the others.
+    more_cards: BTreeMap<u32, Vec<u32>>,
     /// By address: all hosts.
     hosts: BTreeMap<u32, u32>,
 }
@@ -69,6 +71,37 @@ impl Stations {
         Ok(stations)
     }
 
+    /// The same where each of these lists is one machine, with a card at each of the hosts. Without it every
+    /// host is a machine of its own.
+    ///
+    /// # Panics
+    ///
+    /// If no machine is at one of the hosts, or two lists have it.
+    #[must_use]
+    pub fn cards(mut self, machines: &[Vec<u32>]) -> Self {
+        let mut seen = BTreeMap::new();
+        for (first, node) in machines.iter().flat_map(|nodes| nodes.iter().map(|node| (nodes[0], *node))) {
+            assert!(self.is_machine(node) && seen.insert(node, first).is_none(), "a card at node {node}");
+        }
+        for nodes in machines.iter().filter(|nodes| nodes.len() > 1) {
+            self.more_cards.insert(nodes[0], nodes[1..].to_vec());
+        }
+        self
+    }
+
+    /// The hosts at which a machine has its cards, in the order of cards; `first` is that of the first.
+    pub fn cards_of(&self, first: u32) -> Vec<u32> {
+        let more = self.more_cards.get(&first).into_iter().flatten();
+        std::iter::once(first).chain(more.copied()).collect()
+    }
+
+    /// By machine, in the order of their first hosts: the hosts of its cards.
+    pub(crate) fn machines_by_card(&self) -> Vec<Vec<u32>> {
+        let is_later = |node: &u32| self.more_cards.values().any(|nodes| nodes.contains(node));
+        let first = self.machines.keys().copied().filter(|node| !is_later(node));
+        first.map(|node| self.cards_of(node)).collect()
+    }
+
     /// The nodes at which machines are, ascending, with their addresses.
     pub fn machines(&self) -> impl Iterator<Item = (u32, Ipv4Addr)> {
         self.machines.iter().map(|(node, address)| (*node, (*address).into()))
@@ -109,7 +142,10 @@ impl Stations {
         if self.answer(node, frame).is_some() {
             return Fate::Answer;
         }
-        let to = content::destination(&frame.bytes).and_then(|address| self.hosts.get(&address));
+        // A machine that routes gets what is sent to its card, for whatever address that is.
+        let at = |address: u32| self.hosts.get(&address);
+        let router = content::next_hop(&frame.bytes).and_then(at).filter(|router| self.is_machine(**router));
+        let to = router.or_else(|| content::destination(&frame.bytes).and_then(at));
         // What a machine sends to itself never leaves it.
         to.filter(|to| **to != node).map_or(Fate::Drop, |to| Fate::Forward(*to))
     }

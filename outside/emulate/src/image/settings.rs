@@ -26,7 +26,7 @@ const WORKING_MIB: u32 = 48;
 /// A network card of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestCard {
-    /// The host of the network that the card is; without it, the one of the guest's name.
+    /// The host of the network that the card is; without it, see [`GuestSpec::host`].
     pub host: Option<String>,
     /// Its address; without it, that of the host.
     pub address: Option<Address>,
@@ -173,6 +173,14 @@ impl GuestSpec {
         allowed: impl Into<String>,
     ) -> ScenarioError {
         self.section.refuse(key, problem, allowed)
+    }
+
+    /// The name of the host that a card is: without `host`, that of the guest, with `-eth1` and so on behind
+    /// it for all cards but the first.
+    #[must_use]
+    pub fn host(&self, card: usize) -> String {
+        let default = || if card == 0 { self.name.clone() } else { format!("{}-eth{card}", self.name) };
+        self.cards[card].host.clone().unwrap_or_else(default)
     }
 
     fn refuse(&self, key: &str, error: &ImageError) -> ScenarioError {

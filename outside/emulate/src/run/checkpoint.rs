@@ -78,7 +78,8 @@ pub(super) struct KeptSeat {
     pub(super) node: u32,
     pub(super) place: (u64, u64),
     pub(super) clock_ns: u64,
-    pub(super) ethernet: [u8; 6],
+    /// By card.
+    pub(super) ethernet: Vec<[u8; 6]>,
     pub(super) sent: u64,
     pub(super) events: u64,
     /// Frames that it will be sent: answers of the network to ARP requests.

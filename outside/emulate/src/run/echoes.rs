@@ -3,6 +3,7 @@
 //! Invariant: bytes come from real machines, which may send anything. Nothing is read beyond their end.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 const ECHO_REPLY: u8 = 0;
 const ECHO: u8 = 8;
@@ -17,12 +18,25 @@ pub struct Echoes {
     all: Vec<(u64, Option<u64>)>,
     /// The requests that have no reply yet.
     open: BTreeMap<Key, usize>,
+    /// Addresses of the machine, if it has several cards: what it only forwards has other sources.
+    own: Vec<u32>,
 }
 
 impl Echoes {
+    /// Of a machine with these addresses. One with a single card forwards nothing, and may change its
+    /// address.
+    #[must_use]
+    pub fn of(addresses: Vec<Ipv4Addr>) -> Self {
+        let own =
+            if addresses.len() > 1 { addresses.into_iter().map(u32::from).collect() } else { Vec::new() };
+        Self { own, ..Self::default() }
+    }
+
     /// A frame has left the machine's card.
     pub fn left(&mut self, time_ns: u64, frame: &[u8]) {
-        if let Some((ECHO, key)) = echo(frame) {
+        if let Some((ECHO, key)) = echo(frame)
+            && (self.own.is_empty() || self.own.contains(&key.0))
+        {
             self.open.insert(key, self.all.len());
             self.all.push((time_ns, None));
         }
@@ -86,5 +100,9 @@ mod tests {
         echoes.arrived(450, &frame(ECHO_REPLY, 2, 1, 1));
         echoes.arrived(460, &frame(ECHO_REPLY, 2, 1, 1));
         assert_eq!(echoes.all(), [(100, Some(350)), (200, Some(200)), (300, None)]);
+        // A router's own requests are those from its addresses.
+        let mut router = Echoes::of(vec![[10, 0, 0, 7].into(), [10, 0, 0, 8].into()]);
+        [1, 7, 8].into_iter().for_each(|from| router.left(500, &frame(ECHO, from, 2, 1)));
+        assert_eq!(router.all().len(), 2);
     }
 }

@@ -104,7 +104,8 @@ impl fmt::Debug for Failures {
 pub struct Placed {
     machine: Box<dyn Machine>,
     clock: Clock,
-    mac: [u8; 6],
+    /// By card: its Ethernet address.
+    macs: Vec<[u8; 6]>,
     seen: Arc<Seen>,
     failures: Failures,
     /// Where it stands, by its own clock.
@@ -130,7 +131,7 @@ impl Placed {
     pub fn new(
         machine: Box<dyn Machine>,
         first: Stopped,
-        (clock, mac): (Clock, [u8; 6]),
+        (clock, macs): (Clock, Vec<[u8; 6]>),
         seen: Arc<Seen>,
         failures: Failures,
     ) -> io::Result<Self> {
@@ -140,7 +141,7 @@ impl Placed {
         let mut placed = Self {
             machine,
             clock,
-            mac,
+            macs,
             seen,
             failures,
             machine_ns,
@@ -197,7 +198,7 @@ impl Machine for Placed {
             echoes.arrived(frame.time_ns, &frame.bytes);
             let mut frame = Frame { time_ns: self.clock.machine_ns(frame.time_ns), ..frame.clone() };
             if let Some(to) = frame.bytes.get_mut(..6).filter(|to| to[0] & 1 == 0) {
-                to.copy_from_slice(&self.mac);
+                to.copy_from_slice(&self.macs[frame.card]);
             }
             self.held.push_back(frame);
         }

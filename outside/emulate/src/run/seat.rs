@@ -48,13 +48,15 @@ struct Stretch {
 
 pub(super) struct Seat {
     machine: Box<dyn Machine>,
-    node: LpId,
-    ethernet: [u8; 6],
+    /// By card: the LP of its host.
+    nodes: Vec<LpId>,
+    /// By card: its Ethernet address.
+    ethernet: Vec<[u8; 6]>,
     /// Its number among the machines, and how many there are.
     place: (u64, u64),
     ties: TieBreak,
-    /// How long the network takes to answer an ARP request, in nanoseconds.
-    answer_ns: u64,
+    /// By card: how long the network takes to answer an ARP request, in nanoseconds.
+    answer_ns: Vec<u64>,
     step: Step,
     /// It runs to its first time.
     is_starting: bool,
@@ -86,18 +88,17 @@ impl Seat {
         ties: TieBreak,
     ) -> Self {
         let stations = model.stations().expect("the model has machines");
-        let address = stations.machines().find(|(at, _)| *at == node).expect("a machine is there").1;
-        let links = (0..model.network().ports(node)).map(|port| model.network().link(node, port));
-        // To the network and back, and to a nanosecond that is not before that.
-        let there = links.map(|link| {
-            let wire_ps = u128::from(ARP_WIRE_BYTES) * 8 * 1_000_000_000_000 / u128::from(link.rate);
-            link.latency_ps + wire_ps as u64
-        });
-        let answer_ns = (2 * there.min().unwrap_or(0)).div_ceil(1_000).max(1);
+        let nodes = stations.cards_of(node);
+        let address = |node: &u32| {
+            let address = stations.machines().find(|(at, _)| at == node).expect("a machine is there").1;
+            Stations::ethernet_address(address)
+        };
+        let ethernet = nodes.iter().map(address).collect();
+        let answer_ns = nodes.iter().map(|node| answer_ns(model, *node)).collect();
         Self {
             machine,
-            node: LpId(node),
-            ethernet: Stations::ethernet_address(address),
+            nodes: nodes.into_iter().map(LpId).collect(),
+            ethernet,
             place,
             ties,
             answer_ns,
@@ -180,7 +181,8 @@ impl Seat {
     pub(super) fn advance(&mut self, model: &Packets, bound: Time, events: Vec<Event<NetEvent>>) {
         for event in &events {
             if let NetEvent::Frame(packet) = &event.payload {
-                self.arrive(event.time(), packet.bytes());
+                let card = self.nodes.iter().position(|node| *node == event.to());
+                self.arrive(event.time(), card.expect("an event is for a host of its"), packet.bytes());
                 let time_ns = event.time().as_ticks().div_ceil(Time::TICKS_PER_NANO);
                 let log = self.frames.as_mut().filter(|_| !self.is_off);
                 log.into_iter().for_each(|log| log.comes(time_ns, &packet.body));
@@ -197,22 +199,23 @@ impl Seat {
 
     /// A frame comes at the first nanosecond that is not before its event. The card takes what is for its own
     /// address: a frame that was sent to the network as a gateway gets it, as at any router.
-    fn arrive(&mut self, at: Time, mut bytes: Vec<u8>) {
+    fn arrive(&mut self, at: Time, card: usize, mut bytes: Vec<u8>) {
         if self.is_off {
             return;
         }
         let time_ns = at.as_ticks().div_ceil(Time::TICKS_PER_NANO);
         if let Some(to) = bytes.get_mut(..6).filter(|to| to[0] & 1 == 0) {
-            to.copy_from_slice(&self.ethernet);
+            to.copy_from_slice(&self.ethernet[card]);
         }
         let place = self.arriving.partition_point(|frame| frame.time_ns <= time_ns);
-        self.arriving.insert(place, Frame { time_ns, card: 0, bytes });
+        self.arriving.insert(place, Frame { time_ns, card, bytes });
     }
 
     /// The end of its next grant, if it does anything before the bound.
     fn until_ns(&self) -> Option<u64> {
         let (bound_ns, earliest_ns) = (self.bound_ns(), self.earliest_ns());
-        (earliest_ns < bound_ns).then(|| bound_ns.min(earliest_ns.saturating_add(self.answer_ns)))
+        let answer_ns = self.answer_ns.iter().copied().min().unwrap_or(1);
+        (earliest_ns < bound_ns).then(|| bound_ns.min(earliest_ns.saturating_add(answer_ns)))
     }
 
     /// Waits for a grant, or answers the engine.
@@ -278,27 +281,28 @@ impl Seat {
 
     /// A frame that the machine sent is an event of its host; an ARP request has an answer besides.
     fn emit(&mut self, model: &Packets, frame: Frame) {
-        let at = Time::nanos(frame.time_ns);
+        let (at, card) = (Time::nanos(frame.time_ns), frame.card);
+        let Some(node) = self.nodes.get(card).copied() else { return };
         // Its card may have another address than the one it was given: that of the snapshot it started from.
         if let Some(from) = frame.bytes.get(6..12) {
-            self.ethernet.copy_from_slice(from);
+            self.ethernet[card].copy_from_slice(from);
         }
         let Some(body) = FrameBody::new(frame.bytes, frame.time_ns * 1_000, self.sent as u32) else { return };
         self.sent += 1;
         self.frames.iter_mut().for_each(|log| log.leaves(&body));
-        let answer = model.stations().and_then(|stations| stations.answer(self.node.0, &body));
-        self.happen(at, NetEvent::Emit(body));
+        let answer = model.stations().and_then(|stations| stations.answer(node.0, &body));
+        self.happen(at, node, NetEvent::Emit(body));
         if let Some(bytes) = answer {
-            let time_ns = frame.time_ns + self.answer_ns;
+            let time_ns = frame.time_ns + self.answer_ns[card];
             let body = FrameBody::new(bytes.clone(), time_ns * 1_000, 0).expect("an ARP packet is short");
-            self.happen(Time::nanos(time_ns), NetEvent::Answer(body));
-            self.arrive(Time::nanos(time_ns), bytes);
+            self.happen(Time::nanos(time_ns), node, NetEvent::Answer(body));
+            self.arrive(Time::nanos(time_ns), card, bytes);
         }
     }
 
-    fn happen(&mut self, at: Time, event: NetEvent) {
+    fn happen(&mut self, at: Time, node: LpId, event: NetEvent) {
         let (number, machines) = self.place;
-        let event = Event::from_outside(self.ties, self.events * machines + number, at, self.node, event);
+        let event = Event::from_outside(self.ties, self.events * machines + number, at, node, event);
         self.events += 1;
         let stretch = self.stretch.as_mut().expect("a machine that sends was granted time");
         stretch.lps.federate.receive([event]);
@@ -339,4 +343,15 @@ impl Seat {
             door.ended(*lps);
         }
     }
+}
+
+/// How long the network takes to answer an ARP request of the machine at a host: to the network and back, and
+/// to a nanosecond that is not before that.
+fn answer_ns(model: &Packets, node: u32) -> u64 {
+    let links = (0..model.network().ports(node)).map(|port| model.network().link(node, port));
+    let there = links.map(|link| {
+        let wire_ps = u128::from(ARP_WIRE_BYTES) * 8 * 1_000_000_000_000 / u128::from(link.rate);
+        link.latency_ps + wire_ps as u64
+    });
+    (2 * there.min().unwrap_or(0)).div_ceil(1_000).max(1)
 }

@@ -51,11 +51,14 @@ pub(super) fn read(section: &mut Section, seed: u64, guests: &Guests) -> Result<
 /// The node at which all guests are in a network of `latency` alone.
 const ROUTER: &str = "router";
 
-/// A host for each guest, by its name, at one router.
+/// A host for each card of a guest, by its name, at one router.
 fn around_a_router(guests: &Guests, link: &LinkSpec) -> Result<Network, PacketError> {
     let mut builder = NetworkBuilder::new();
     for guest in &guests.guests {
         builder.node(guest.name.clone(), NodeKind::Host)?;
+        for card in 1..guest.cards.len() {
+            builder.node(format!("{}-eth{card}", guest.name), NodeKind::Host)?;
+        }
     }
     let router = builder.node(ROUTER, NodeKind::Router)?;
     for host in 0..router {

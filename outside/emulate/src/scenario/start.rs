@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_engine::Outside;
 use paceline_kernel::{LpId, Model as _, Time};
@@ -26,7 +26,7 @@ use crate::guest::{Card, Emulator, Guest, GuestError, GuestSettings, GuestState}
 use crate::image::settings::GuestSpec;
 use crate::image::{Archive, ArchiveError, Content, READY, SETUP, SetupCard, Sources};
 use crate::run::placed::{Clock, Failures, Placed, Seen};
-use crate::run::{self, Machine, MachineState, Stopped, Terms};
+use crate::run::{self, Echoes, Machine, MachineState, Stopped, Terms};
 
 const MS: u64 = 1_000_000;
 /// How long a boot may take, in nanoseconds of the guest's clock.
@@ -120,7 +120,7 @@ impl Emulation {
         let boots = self.boot(ready, folder.path(), is_stopped)?;
         let hosts = self.hosts();
         let mut guests = Vec::new();
-        for (guest, place) in self.guests.guests.iter().zip(&self.places) {
+        for (guest, places) in self.guests.guests.iter().zip(&self.places) {
             let boot = guest.own.is_none().then(|| &boots[&kind(guest)]);
             let clock = Clock {
                 origin_ns: boot.map_or(0, |boot| boot.clock_ns),
@@ -129,10 +129,16 @@ impl Emulation {
             };
             let mut settings = settings(guest, ready, folder.path());
             settings.seed = seed;
-            settings.cards = vec![Card { mac: place.mac, mtu: guest.cards[0].mtu }];
+            let cards = || places.iter().zip(&guest.cards);
+            settings.cards = cards().map(|(place, card)| Card { mac: place.mac, mtu: card.mtu }).collect();
             if let Some(boot) = boot {
                 let at = |time: Time| clock.machine_ns(time.as_nanos());
-                let setup = guest.setup(vec![place.card(guest)], hosts.clone(), seed, &at);
+                let setup = guest.setup(
+                    cards().map(|(place, card)| place.card(card.mtu)).collect(),
+                    hosts.clone(),
+                    seed,
+                    &at,
+                );
                 settings.texts = vec![(SETUP.into(), setup.text())];
                 settings.load = Some(boot.template.clone());
             }
@@ -153,22 +159,29 @@ impl Emulation {
     ) -> Result<Started, StartError> {
         let mut machines: Vec<(u32, Box<dyn Machine>)> = Vec::new();
         let mut watched = Watched { guests: Vec::new(), folder: Arc::new(folder) };
-        for ((mut guest, clock), place) in guests.into_iter().zip(&self.places) {
+        for ((mut guest, clock), cards) in guests.into_iter().zip(&self.places) {
             let stopped = guest.wait()?;
             let (time_ns, next_ns) = (stopped.time_ns, stopped.next_ns);
             let first = Stopped { time_ns, frames: Vec::new(), next_ns, state: MachineState::Standing };
-            let seen = Arc::new(Seen::default());
+            let addresses = cards.iter().map(|place| place.address.ip).collect();
+            let seen = Arc::new(Seen { echoes: Mutex::new(Echoes::of(addresses)), ..Seen::default() });
             watched.guests.push((guest.name().to_owned(), seen.clone()));
-            let placed = Placed::new(Box::new(guest), first, (clock, place.mac), seen, failures.clone())?;
-            machines.push((place.node, Box::new(placed)));
+            let macs = cards.iter().map(|place| place.mac).collect();
+            let placed = Placed::new(Box::new(guest), first, (clock, macs), seen, failures.clone())?;
+            machines.push((cards[0].node, Box::new(placed)));
         }
         Ok(Started { machines, watched })
     }
 
-    /// Names of guests with their addresses.
+    /// Names of guests with their addresses; those of further cards have the card behind them.
     fn hosts(&self) -> Vec<(String, Ipv4Addr)> {
         let guests = self.guests.guests.iter().zip(&self.places);
-        guests.map(|(guest, place)| (guest.name.clone(), place.address.ip)).collect()
+        let named = guests.flat_map(|(guest, cards)| {
+            let name =
+                |card| if card == 0 { guest.name.clone() } else { format!("{}-eth{card}", guest.name) };
+            cards.iter().enumerate().map(move |(card, place)| (name(card), place.address.ip))
+        });
+        named.collect()
     }
 
     /// Boots the packed image once for each kind of machine, unless such a boot is kept.
@@ -225,7 +238,9 @@ fn boot_settings(guest: &GuestSpec, ready: &Ready, folder: &Path, template: &Pat
     boot.console = console_in(folder, "boot of the image");
     boot.second_line = None;
     boot.template = Some(template.to_owned());
-    boot.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: guest.cards[0].mtu }];
+    let cards = (1..).zip(&guest.cards);
+    boot.cards =
+        cards.map(|(number, card)| Card { mac: [0x52, 0x54, 0, 0, 0, number], mtu: card.mtu }).collect();
     boot.texts = vec![(SETUP.into(), "unused".into())];
     boot
 }
@@ -272,12 +287,12 @@ fn sent_in(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Place {
-    fn card(&self, guest: &GuestSpec) -> SetupCard {
+    fn card(&self, mtu: u16) -> SetupCard {
         let gateway = self.gateway.filter(|_| self.address.prefix == 32);
         let neighbours = gateway.map(|gateway| (gateway, Stations::ethernet_address(gateway)));
         SetupCard {
             mac: self.mac,
-            mtu: guest.cards[0].mtu,
+            mtu,
             address: self.address.ip,
             prefix: self.address.prefix,
             gateway: self.gateway,

@@ -52,6 +52,8 @@ pub struct Fake {
     behaviour: Behaviour,
     us: Ipv4Addr,
     peer: Ipv4Addr,
+    /// To whose card packets for the peer go.
+    pub via: Ipv4Addr,
     clock_ns: u64,
     pings: u16,
     /// What it will send: answers in the order of their times.
@@ -73,6 +75,7 @@ impl Fake {
             behaviour,
             us,
             peer,
+            via: peer,
             clock_ns: 0,
             pings: 0,
             due: VecDeque::new(),
@@ -123,7 +126,7 @@ impl Fake {
 
     /// An ICMP echo: whether it is an answer, and its number.
     fn echo(&self, is_answer: bool, number: u16, sent_ns: u64) -> Vec<u8> {
-        let mut bytes = [Stations::ethernet_address(self.peer), Stations::ethernet_address(self.us)].concat();
+        let mut bytes = [Stations::ethernet_address(self.via), Stations::ethernet_address(self.us)].concat();
         bytes.extend([8, 0, 0x45, 0, 0, 84, 0, 0, 0, 0, 64, 1, 0, 0]);
         bytes.extend(self.us.octets());
         bytes.extend(self.peer.octets());

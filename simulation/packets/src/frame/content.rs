@@ -46,6 +46,14 @@ pub(crate) fn destination(bytes: &[u8]) -> Option<u32> {
     word(ipv4(bytes)?, 16)
 }
 
+/// The IPv4 address of the host whose card a packet of IPv4 is handed to next: the one of which its Ethernet
+/// destination is made ([`ethernet_address`]).
+pub(crate) fn next_hop(bytes: &[u8]) -> Option<u32> {
+    ipv4(bytes)?;
+    let address = word(bytes, 2)?;
+    (bytes[..6] == ethernet_address(address)).then_some(address)
+}
+
 /// A hash of addresses, protocol and, of TCP and UDP, ports; of what is no IPv4, of its header of Ethernet.
 /// Fragments but for the first have no ports (RFC 791, section 3.2), so that no fragment is told by them.
 pub(crate) fn conversation(bytes: &[u8]) -> u64 {

@@ -41,18 +41,19 @@ impl Packets {
         self.stations.as_deref()
     }
 
-    /// Which node is in which federate: a machine's host alone in one of the last, in the order of nodes, and
-    /// the others before them. With fewer federates than that takes, machines stand for nothing.
+    /// Which node is in which federate: the hosts of a machine's cards in one of the last, in the order of
+    /// their first nodes, and the others before them. With fewer federates than that takes, machines stand
+    /// for nothing.
     pub(super) fn divide(&self, federates: u32) -> Partition {
-        let machines: Vec<u32> =
-            self.stations.iter().flat_map(|stations| stations.machines()).map(|(node, _)| node).collect();
+        let machines: Vec<Vec<u32>> =
+            self.stations.iter().flat_map(|stations| stations.machines_by_card()).collect();
         let others = federates.saturating_sub(machines.len() as u32);
         if machines.is_empty() || others == 0 {
             return partition::divide(&self.network, federates);
         }
         let mut owners = partition::divide(&self.network, others).owners();
-        for (number, node) in (others..).zip(machines) {
-            owners[node as usize] = number;
+        for (number, nodes) in (others..).zip(machines) {
+            nodes.into_iter().for_each(|node| owners[node as usize] = number);
         }
         Partition::table(&owners)
     }

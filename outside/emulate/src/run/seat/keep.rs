@@ -39,10 +39,10 @@ impl Seat {
         let frames = self.arriving.iter().map(KeptFrame::from).collect();
         let kept = KeptSeat {
             name: name.clone(),
-            node: self.node.0,
+            node: self.nodes[0].0,
             place: (number, machines),
             clock_ns: self.clock_ns,
-            ethernet: self.ethernet,
+            ethernet: self.ethernet.clone(),
             sent: self.sent,
             events: self.events,
             arriving: frames,
@@ -55,7 +55,7 @@ impl Seat {
     /// Goes on with a machine that starts from its state in a checkpoint.
     pub(in crate::run) fn restore(&mut self, kept: &KeptSeat) {
         self.restored_ns = Some(kept.clock_ns);
-        (self.ethernet, self.sent, self.events) = (kept.ethernet, kept.sent, kept.events);
+        (self.ethernet, self.sent, self.events) = (kept.ethernet.clone(), kept.sent, kept.events);
         self.arriving = kept.arriving.iter().map(Frame::from).collect::<VecDeque<_>>();
     }
 
