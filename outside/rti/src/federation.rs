@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
+use paceline_kernel::{SendBound, SendBounds};
 
 use crate::client::Client;
 use crate::exception::{Answer, CallError, Exception};
 use crate::fom::Fom;
-use crate::time::TimeKind;
+use crate::time::{LogicalTime, TimeKind};
 
 mod advance;
 mod clock;
@@ -18,11 +19,13 @@ mod counts;
 mod declaration;
 mod directed;
 mod exchange;
+mod grants;
 mod manager;
 mod message;
 mod names;
 mod objects;
 mod ownership;
+mod retraction;
 mod support;
 mod switches;
 mod synchronization;
@@ -33,6 +36,7 @@ use declaration::Declarations;
 use manager::Watch;
 use objects::Object;
 use switches::Switch;
+use switches::is_on;
 use synchronization::Point;
 
 /// Who joins.
@@ -78,13 +82,20 @@ pub(crate) struct Federation {
     named: BTreeMap<String, u32>,
     /// Names that are kept for a federate.
     reserved: BTreeMap<String, u32>,
-    /// Federates that wait for a time, or to be constrained.
-    waiting: BTreeSet<u32>,
+    /// Federates that wait for a time, or to be constrained, by the bound that each needs.
+    waiting: BTreeSet<(SendBound<LogicalTime>, u32)>,
+    /// What those that regulate may still send.
+    bounds: SendBounds<LogicalTime>,
+    /// Constrained federates go on where no other one regulates, as the modules say of the non-regulated
+    /// grant.
+    grants_non_regulated: bool,
     watch: Watch,
 }
 
 impl Federation {
     pub(crate) fn new(name: String, fom: Fom, time: TimeKind) -> Self {
+        // Modules of 2010 do not have the switch, and their federates do go on.
+        let grants_non_regulated = fom.switch("nonRegulatedGrant").is_none_or(is_on);
         let mut federation = Self {
             name,
             fom,
@@ -98,6 +109,8 @@ impl Federation {
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            bounds: SendBounds::default(),
+            grants_non_regulated,
             watch: Watch::default(),
         };
         federation.add_managed(0);
@@ -174,9 +187,9 @@ impl Federation {
 
     fn go(&mut self, federate: u32, action: ResignAction) {
         self.give_up_objects(federate, action);
+        self.forget_in_time(federate);
         self.federates.remove(&federate);
         self.remove_managed(federate);
-        self.waiting.remove(&federate);
         self.forget_in_points(federate);
         self.grant_all();
     }

@@ -80,12 +80,34 @@ impl LogicalTime {
         f64::from_bits(if bits & SIGN == 0 { !bits } else { bits & !SIGN })
     }
 
-    fn bytes(self) -> Bytes {
-        let bytes = match self {
+    /// As it is sent.
+    pub(crate) fn to_bytes(self) -> [u8; 8] {
+        match self {
             Self::Integer(number) => number.to_be_bytes(),
             Self::Float(bits) => Self::to_float(bits).to_be_bytes(),
-        };
-        Bytes::copy_from_slice(&bytes)
+        }
+    }
+
+    fn bytes(self) -> Bytes {
+        Bytes::copy_from_slice(&self.to_bytes())
+    }
+
+    /// The least interval that leads from this time to `to`, or beyond it where no float leads there; zero if
+    /// that is past.
+    pub(crate) fn until(self, to: Self) -> Self {
+        match (self, to) {
+            _ if to <= self => self.zero(),
+            (Self::Integer(from), Self::Integer(to)) => Self::Integer(to.saturating_sub(from)),
+            (Self::Float(from), Self::Float(to_bits)) => {
+                let interval = Self::float(Self::to_float(to_bits) - Self::to_float(from));
+                // A difference is rounded: where it falls short, the next float does not.
+                match interval {
+                    Self::Float(bits) if self.later_by(interval) < to => Self::Float(bits + 1),
+                    interval => interval,
+                }
+            }
+            _ => unreachable!("a federation has one kind of times"),
+        }
     }
 
     /// Nothing, as an interval of the same kind.
@@ -135,6 +157,12 @@ mod test {
             prop_assert_eq!(LogicalTime::float(one).cmp(&LogicalTime::float(other)), one.partial_cmp(&other).unwrap());
             let read = TimeKind::Float.read(&LogicalTime::float(one).bytes());
             prop_assert_eq!(read, Ok(LogicalTime::float(one)));
+        }
+
+        #[test]
+        fn an_interval_leads_to_its_time(from in 0.0..1e9, by in 0.0..1e3) {
+            let (from, to) = (LogicalTime::float(from), LogicalTime::float(from).later_by(LogicalTime::float(by)));
+            prop_assert!(from.later_by(from.until(to)) >= to);
         }
     }
 

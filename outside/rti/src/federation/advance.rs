@@ -1,19 +1,19 @@
 //! Time management: who regulates, who is constrained, and who is granted which time.
 //!
-//! GALT is the kernel's bound of what others may still send ([`SendBounds`]); a request is granted once that
-//! has reached or passed the time. Flush queue requests, retraction, and lookaheads that shrink are not there
-//! yet.
+//! GALT is the kernel's bound of what others may still send ([`SendBounds`](paceline_kernel::SendBounds)); a
+//! request is granted once that has reached or passed the time.
 //!
 //! Invariants: what a regulating federate may still send is in the past of no constrained one; a request is
-//! granted once; whoever waits is one of `waiting`.
+//! granted once.
+
+use std::collections::BTreeSet;
 
 use paceline_hla::{Call, Response, TimeQueryReturn, callback, response};
-use paceline_kernel::{SendBound, SendBounds};
 
 use super::Federation;
 use super::clock::{Advance, Clock};
 use super::message::{Body, Stamp};
-use crate::exception::{Answer, CallError, Exception, not_yet};
+use crate::exception::{Answer, CallError, Exception};
 use crate::time::LogicalTime;
 
 fn refuse<T>(exception: Exception, details: &str) -> Answer<T> {
@@ -28,7 +28,7 @@ fn query_return(time: Option<LogicalTime>) -> Option<TimeQueryReturn> {
 }
 
 impl Federation {
-    fn clock(&mut self, federate: u32) -> &mut Clock {
+    pub(super) fn clock(&mut self, federate: u32) -> &mut Clock {
         &mut self.federates.get_mut(&federate).expect("who calls has joined").clock
     }
 
@@ -46,19 +46,30 @@ impl Federation {
         read.map_err(|details| CallError::new(Exception::InvalidLookahead, details))
     }
 
-    /// A message's time, and whether it goes out in timestamp order.
+    /// Counts a message that is sent with a time. It goes out in timestamp order if its sender regulates, and
+    /// if all of it or a part `has_order`.
     pub(super) fn check_stamp(
         &mut self,
         federate: u32,
-        time: Option<&paceline_hla::LogicalTime>,
+        time: &paceline_hla::LogicalTime,
+        has_order: bool,
     ) -> Answer<Stamp> {
-        let time = self.read_time(time)?;
-        let bound = self.clock(federate).send_bound();
+        let time = self.read_time(Some(time))?;
+        let clock = self.clock(federate);
+        let bound = clock.send_bound();
         if bound.is_some_and(|bound| time < bound.time || (time == bound.time && bound.is_open)) {
             let details = "it is earlier than what this federate has promised: its time and its lookahead";
             return refuse(Exception::InvalidLogicalTime, details);
         }
-        Ok(Stamp { time, is_timestamped: bound.is_some() })
+        let is_timestamped = has_order && bound.is_some();
+        if is_timestamped {
+            clock.sent += 1;
+        }
+        // What is sent at the bound itself is final: somebody may be granted that time.
+        if bound.is_some_and(|bound| is_timestamped && time > bound.time) {
+            clock.retractable.insert((time, clock.sent), BTreeSet::new());
+        }
+        Ok(Stamp { time, is_timestamped, sender: federate, count: clock.sent })
     }
 
     /// Hands a message over in its order.
@@ -71,16 +82,24 @@ impl Federation {
         }
     }
 
-    /// Sends a message from one federate to another.
-    pub(super) fn transmit(&mut self, from: u32, to: u32, body: Body, stamp: Option<Stamp>) {
-        match stamp.filter(|stamp| stamp.is_timestamped && self.federates[&to].clock.is_constrained) {
-            Some(stamp) => {
-                let sender = self.clock(from);
-                sender.sent += 1;
-                let place = (stamp.time, from, sender.sent);
-                self.clock(to).queue.insert(place, (body, stamp));
-            }
-            None => self.deliver(to, body, stamp),
+    /// Sends a message, or a part of it, to a federate.
+    pub(super) fn transmit(&mut self, to: u32, body: Body, stamp: Option<Stamp>) {
+        let Some(stamp) = stamp.filter(|stamp| stamp.is_timestamped) else {
+            return self.deliver(to, body, stamp);
+        };
+        if let Some(receivers) = self.clock(stamp.sender).retractable.get_mut(&(stamp.time, stamp.count)) {
+            receivers.insert(to);
+        }
+        let clock = self.clock(to);
+        if !clock.is_constrained {
+            return self.deliver(to, body, Some(stamp));
+        }
+        let first = (stamp.time, stamp.sender, stamp.count, 0);
+        let parts = clock.queue.range(first..=(stamp.time, stamp.sender, stamp.count, u32::MAX)).count();
+        clock.queue.insert((stamp.time, stamp.sender, stamp.count, parts as u32), (body, stamp));
+        // Who waits for its next message may wait for less now.
+        if clock.pending.is_some() {
+            self.refresh(to);
         }
     }
 
@@ -90,75 +109,6 @@ impl Federation {
         }
         for (body, stamp) in std::mem::take(&mut self.clock(federate).held) {
             self.tell(federate, body.callback(stamp, false));
-        }
-    }
-
-    fn bounds(&self) -> SendBounds<LogicalTime> {
-        let mut bounds = SendBounds::default();
-        for (handle, federate) in &self.federates {
-            if let Some(sender) = federate.clock.sender() {
-                bounds.add(*handle, &sender);
-            }
-        }
-        bounds
-    }
-
-    /// Grants all that can be granted, until nothing more can.
-    pub(super) fn grant_all(&mut self) {
-        let mut again = !self.waiting.is_empty();
-        while again {
-            again = false;
-            // Bounds only rise as others are granted, so that one look at them serves all of a pass.
-            let bounds = self.bounds();
-            for federate in self.waiting.iter().copied().collect::<Vec<_>>() {
-                let clock = &self.federates[&federate].clock;
-                let bound = bounds.bound_of(federate, clock.sender().as_ref());
-                again |= if clock.awaits_constraint {
-                    self.constrain_if_reached(federate, bound)
-                } else {
-                    self.grant_if_reached(federate, bound)
-                };
-            }
-        }
-    }
-
-    fn constrain_if_reached(&mut self, federate: u32, bound: Option<SendBound<LogicalTime>>) -> bool {
-        let clock = self.clock(federate);
-        let (now, is_past_now) = (clock.now, clock.is_past_now);
-        let is_reached =
-            |bound: SendBound<LogicalTime>| if is_past_now { bound.passes(now) } else { bound.reaches(now) };
-        if bound.is_some_and(|bound| !is_reached(bound)) {
-            return false;
-        }
-        (clock.awaits_constraint, clock.is_constrained) = (false, true);
-        self.waiting.remove(&federate);
-        self.tell(federate, callback::TimeConstrainedEnabled { time: now.time() });
-        true
-    }
-
-    fn grant_if_reached(&mut self, federate: u32, bound: Option<SendBound<LogicalTime>>) -> bool {
-        let clock = self.clock(federate);
-        let advance = clock.pending.expect("who waits has asked");
-        let (time, is_past) = clock.target(advance);
-        let is_reached = |bound: SendBound<LogicalTime>| {
-            if advance.is_available { bound.reaches(time) } else { bound.passes(time) }
-        };
-        if clock.is_constrained && bound.is_some_and(|bound| !is_reached(bound)) {
-            return false;
-        }
-        (clock.now, clock.is_past_now, clock.pending) = (time, is_past, None);
-        self.waiting.remove(&federate);
-        self.release_up_to(federate, time);
-        self.tell(federate, callback::TimeAdvanceGrant { time: time.time() });
-        true
-    }
-
-    /// Hands over the messages up to a time, that time included.
-    fn release_up_to(&mut self, federate: u32, time: LogicalTime) {
-        let queue = &mut self.clock(federate).queue;
-        let later = queue.split_off(&(time, u32::MAX, u64::MAX));
-        for (body, stamp) in std::mem::replace(queue, later).into_values() {
-            self.tell(federate, body.callback(Some(stamp), true));
         }
     }
 
@@ -178,17 +128,21 @@ impl Federation {
         if let Some((now, is_past)) = latest.filter(|latest| *latest > (clock.now, clock.is_past_now)) {
             (clock.now, clock.is_past_now) = (now, is_past);
         }
-        clock.lookahead = Some(lookahead);
+        clock.regulate(Some(lookahead));
         let now = clock.now;
+        self.refresh(federate);
         self.release_up_to(federate, now);
         self.tell(federate, callback::TimeRegulationEnabled { time: now.time() });
         Ok(())
     }
 
     fn disable_regulation(&mut self, federate: u32) -> Answer<()> {
-        if self.clock(federate).lookahead.take().is_none() {
+        let clock = self.clock(federate);
+        if clock.lookahead.is_none() {
             return refuse(Exception::TimeRegulationIsNotEnabled, "this federate does not regulate");
         }
+        clock.regulate(None);
+        self.refresh(federate);
         Ok(())
     }
 
@@ -199,7 +153,7 @@ impl Federation {
         }
         Self::check_granted(clock)?;
         clock.awaits_constraint = true;
-        self.waiting.insert(federate);
+        self.refresh(federate);
         Ok(())
     }
 
@@ -214,6 +168,10 @@ impl Federation {
         self.release_held(federate);
         for (body, stamp) in queue.into_values() {
             self.tell(federate, body.callback(Some(stamp), false));
+        }
+        self.refresh(federate);
+        if self.clock(federate).pending.is_some() {
+            self.grant(federate);
         }
         Ok(())
     }
@@ -231,13 +189,12 @@ impl Federation {
         Ok(())
     }
 
-    fn request_advance(
+    /// A time that the federate may ask for.
+    pub(super) fn read_advance(
         &mut self,
         federate: u32,
         to: Option<&paceline_hla::LogicalTime>,
-        is_to_next_message: bool,
-        is_available: bool,
-    ) -> Answer<()> {
+    ) -> Answer<LogicalTime> {
         let to = self.read_time(to)?;
         let clock = self.clock(federate);
         Self::check_granted(clock)?;
@@ -247,9 +204,25 @@ impl Federation {
                 "it is before the time that was granted last",
             );
         }
+        Ok(to)
+    }
+
+    fn request_advance(
+        &mut self,
+        federate: u32,
+        to: Option<&paceline_hla::LogicalTime>,
+        is_to_next_message: bool,
+        is_available: bool,
+    ) -> Answer<()> {
+        let to = self.read_advance(federate, to)?;
+        let clock = self.clock(federate);
         clock.pending = Some(Advance { to, is_to_next_message, is_available });
-        self.waiting.insert(federate);
+        let is_constrained = clock.is_constrained;
+        self.refresh(federate);
         self.release_held(federate);
+        if !is_constrained {
+            self.grant(federate);
+        }
         Ok(())
     }
 
@@ -267,29 +240,25 @@ impl Federation {
         Ok(())
     }
 
-    /// A lookahead that grows, grows at once.
     fn modify_lookahead(&mut self, federate: u32, lookahead: LogicalTime) -> Answer<()> {
         let clock = self.clock(federate);
-        let Some(known) = clock.lookahead else {
+        if clock.lookahead.is_none() {
             return refuse(Exception::TimeRegulationIsNotEnabled, "this federate does not regulate");
-        };
+        }
         if clock.pending.is_some() {
             return refuse(
                 Exception::InTimeAdvancingState,
                 "the time that it has asked for is not granted yet",
             );
         }
-        if lookahead < known {
-            return refuse(Exception::RTIinternalError, "not yet: ModifyLookahead to a smaller one");
-        }
-        clock.lookahead = Some(lookahead);
+        clock.change_lookahead(lookahead);
+        self.refresh(federate);
         Ok(())
     }
 
     /// The greatest lower bound of what may still be sent to the federate.
     pub(super) fn galt(&self, federate: u32) -> Option<LogicalTime> {
-        let own = self.federates[&federate].clock.sender();
-        self.bounds().bound_of(federate, own.as_ref()).map(|bound| bound.time)
+        self.bounds.bound_of(federate).map(|bound| bound.time)
     }
 
     pub(super) fn lits(&self, federate: u32) -> Option<LogicalTime> {
@@ -350,14 +319,14 @@ impl Federation {
             Call::QueryLogicalTime(_) => {
                 response::QueryLogicalTime { result: self.clock(federate).now.time() }.into()
             }
-            Call::QueryLookahead(_) => match self.clock(federate).lookahead {
+            Call::QueryLookahead(_) => match self.clock(federate).actual_lookahead() {
                 Some(lookahead) => response::QueryLookahead { result: lookahead.interval() }.into(),
                 None => {
                     return refuse(Exception::TimeRegulationIsNotEnabled, "this federate does not regulate");
                 }
             },
-            Call::FlushQueueRequest(_) | Call::Retract(_) => return Err(not_yet(&call)),
-            call => return self.manage_objects(federate, call),
+            Call::FlushQueueRequest(r) => return self.flush_queue(federate, r.time.as_ref()),
+            call => return self.answer_retraction(federate, call),
         })
     }
 }

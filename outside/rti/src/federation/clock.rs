@@ -4,7 +4,7 @@
 //! constrained, and have times that it has not passed; what it may send never falls below what it has
 //! promised.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use paceline_kernel::{SendBound, SendDelay, SendTime, Sender};
 
@@ -21,6 +21,10 @@ pub(super) struct Advance {
     pub(super) is_available: bool,
 }
 
+/// The place of a message in timestamp order: its time, its sender, the sender's count, and which part of the
+/// message it is.
+pub(super) type Place = (LogicalTime, u32, u64, u32);
+
 #[derive(Debug)]
 pub(super) struct Clock {
     /// The time that was granted last.
@@ -28,20 +32,26 @@ pub(super) struct Clock {
     /// All messages up to `now` have come, those at `now` too. Without a lookahead none is sent at `now`
     /// either.
     pub(super) is_past_now: bool,
-    /// Only if it regulates.
+    /// The one that it has asked for last; only if it regulates.
     pub(super) lookahead: Option<LogicalTime>,
+    /// What it promised with a greater lookahead than it has now, until its time has come so far.
+    floor: Option<SendBound<LogicalTime>>,
     pub(super) is_constrained: bool,
     /// It is to be constrained as soon as its time is in nobody's future.
     pub(super) awaits_constraint: bool,
     pub(super) pending: Option<Advance>,
+    /// The bound that it waits for, as the federation's list of those who wait has it.
+    pub(super) listed: Option<SendBound<LogicalTime>>,
     /// Messages in receive order do not wait for an advance.
     pub(super) is_asynchronous: bool,
     /// In receive order.
     pub(super) held: VecDeque<(Body, Option<Stamp>)>,
-    /// In timestamp order: by time, sender and the sender's count.
-    pub(super) queue: BTreeMap<(LogicalTime, u32, u64), (Body, Stamp)>,
+    /// In timestamp order.
+    pub(super) queue: BTreeMap<Place, (Body, Stamp)>,
     /// The messages that it has sent in timestamp order.
     pub(super) sent: u64,
+    /// Those of them that may still be retracted, by time and count, and who has got them.
+    pub(super) retractable: BTreeMap<(LogicalTime, u64), BTreeSet<u32>>,
 }
 
 impl Clock {
@@ -50,13 +60,16 @@ impl Clock {
             now: kind.initial(),
             is_past_now: false,
             lookahead: None,
+            floor: None,
             is_constrained: false,
             awaits_constraint: false,
             pending: None,
+            listed: None,
             is_asynchronous: false,
             held: VecDeque::new(),
             queue: BTreeMap::new(),
             sent: 0,
+            retractable: BTreeMap::new(),
         }
     }
 
@@ -78,6 +91,17 @@ impl Clock {
         (time, !advance.is_available || (time == self.now && self.is_past_now))
     }
 
+    /// The bound that it waits for; nothing if it waits for none. It is never above what it promises itself,
+    /// so that the least promise of all decides ([`SendBounds::least`](paceline_kernel::SendBounds::least)).
+    pub(super) fn needed(&self) -> Option<SendBound<LogicalTime>> {
+        let (time, is_passed) = match self.pending {
+            Some(advance) if self.is_constrained => (self.target(advance).0, !advance.is_available),
+            None if self.awaits_constraint => (self.now, self.is_past_now),
+            _ => return None,
+        };
+        Some(if is_passed { SendBound::after(time) } else { SendBound::at(time) })
+    }
+
     fn delay(&self, from: LogicalTime, is_past: bool) -> Option<SendDelay<LogicalTime>> {
         let lookahead = self.lookahead?;
         // One that is lost in rounding is none.
@@ -90,7 +114,7 @@ impl Clock {
         let (earliest, is_past) =
             self.pending.map_or((self.now, self.is_past_now), |advance| self.target(advance));
         let reacts = self.is_constrained && self.pending.is_some_and(|advance| advance.is_to_next_message);
-        Some(Sender { earliest, delay: self.delay(earliest, is_past)?, reacts })
+        Some(Sender { earliest, delay: self.delay(earliest, is_past)?, reacts, floor: self.floor })
     }
 
     /// Before what it may not send in timestamp order; nothing if it does not regulate. While it waits that
@@ -103,6 +127,46 @@ impl Clock {
             }
             None => (self.now, self.is_past_now),
         };
-        Some(SendBound::at(from).later_by(self.delay(from, is_past)?))
+        let bound = SendBound::at(from).later_by(self.delay(from, is_past)?);
+        Some(self.floor.map_or(bound, |floor| floor.max(bound)))
+    }
+
+    /// It regulates with this lookahead, or no more.
+    pub(super) fn regulate(&mut self, lookahead: Option<LogicalTime>) {
+        (self.lookahead, self.floor) = (lookahead, None);
+    }
+
+    /// A greater lookahead counts at once. A smaller one does not take back what was promised: what may be
+    /// sent stays until time has come so far.
+    pub(super) fn change_lookahead(&mut self, lookahead: LogicalTime) {
+        self.floor = self.send_bound();
+        self.lookahead = Some(lookahead);
+        self.drop_floor_if_reached();
+    }
+
+    fn drop_floor_if_reached(&mut self) {
+        let floor = self.floor.take();
+        self.floor = floor.filter(|floor| self.send_bound().is_some_and(|bound| bound < *floor));
+    }
+
+    /// The lookahead that counts: the one that was asked for, or what is left of a greater one.
+    pub(super) fn actual_lookahead(&self) -> Option<LogicalTime> {
+        let lookahead = self.lookahead?;
+        Some(self.floor.map_or(lookahead, |floor| lookahead.max(self.now.until(floor.time))))
+    }
+
+    /// Time has come.
+    pub(super) fn arrive(&mut self, time: LogicalTime, is_past: bool) {
+        (self.now, self.is_past_now, self.pending) = (time, is_past, None);
+        self.drop_floor_if_reached();
+        self.forget_final();
+    }
+
+    /// Messages in whose past it sends no more can no longer be retracted.
+    fn forget_final(&mut self) {
+        let Some(bound) = self.send_bound() else { return };
+        while self.retractable.first_entry().is_some_and(|first| first.key().0 <= bound.time) {
+            self.retractable.pop_first();
+        }
     }
 }

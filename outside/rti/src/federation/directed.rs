@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use paceline_hla::{
-    Call, InteractionClassHandleSet, LogicalTime, MessageRetractionReturn, ObjectClassHandle,
-    ParameterHandleValueMap, Response, callback, request, response,
+    Call, InteractionClassHandleSet, LogicalTime, ObjectClassHandle, ParameterHandleValueMap, Response,
+    callback, request, response,
 };
 
 use super::Federation;
 use super::declaration::Declarations;
-use super::message::Body;
+use super::message::{Body, Stamp};
 use crate::exception::{Answer, CallError, Exception};
 use crate::handles::{Handle, number};
 
@@ -60,7 +60,7 @@ impl Federation {
         federate: u32,
         request: request::SendDirectedInteraction,
         time: Option<&LogicalTime>,
-    ) -> Answer<()> {
+    ) -> Answer<Option<Stamp>> {
         let (object, known) = self.known_object(federate, request.object_instance.as_ref())?;
         let interaction = self.interaction_class(request.interaction_class.as_ref())?;
         let published = &self.federates[&federate].declarations.directed_published;
@@ -71,8 +71,7 @@ impl Federation {
         let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
         self.check_parameters(interaction, &values)?;
         let (transportation, is_timestamped) = self.interaction_carriage(interaction);
-        let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
-        let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
+        let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
         for other in self.others(federate) {
             let Some(received) = self.received_as(other, object, interaction) else { continue };
             let has = |value: &&paceline_hla::ParameterHandleValue| {
@@ -88,10 +87,10 @@ impl Federation {
                 transportation_type: Handle::some(transportation),
                 producing_federate: Handle::some(federate),
             };
-            self.transmit(federate, other, Body::Direct(message), stamp);
+            self.transmit(other, Body::Direct(message), stamp);
         }
         self.grant_all();
-        Ok(())
+        Ok(stamp)
     }
 
     /// Answers a call about directed interactions; others go on to the next group of services.
@@ -154,9 +153,8 @@ impl Federation {
                     parameter_values: r.parameter_values,
                     user_supplied_tag: r.user_supplied_tag,
                 };
-                self.send_directed(federate, sent, Some(&time))?;
-                let result = Some(MessageRetractionReturn::default());
-                response::SendDirectedInteractionWithTime { result }.into()
+                let stamp = self.send_directed(federate, sent, Some(&time))?;
+                response::SendDirectedInteractionWithTime { result: Stamp::retraction_return(stamp) }.into()
             }
             call => return self.manage_time(federate, call),
         })

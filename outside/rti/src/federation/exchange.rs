@@ -6,20 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_hla::{
-    AttributeHandleValue, AttributeHandleValueMap, Call, LogicalTime, MessageRetractionReturn,
-    ParameterHandleValue, ParameterHandleValueMap, Response, callback, request, response,
+    AttributeHandleValue, AttributeHandleValueMap, Call, LogicalTime, ParameterHandleValue,
+    ParameterHandleValueMap, Response, callback, request, response,
 };
 
 use super::Federation;
-use super::message::Body;
+use super::message::{Body, Stamp};
 use crate::exception::{Answer, CallError, Exception};
 use crate::fom::{Class, Member};
 use crate::handles::{Handle, number};
-
-/// Messages cannot be taken back yet.
-fn not_retractable() -> Option<MessageRetractionReturn> {
-    Some(MessageRetractionReturn::default())
-}
 
 impl Federation {
     /// All but `federate`.
@@ -57,10 +52,11 @@ impl Federation {
         federate: u32,
         request: request::UpdateAttributeValues,
         time: Option<&LogicalTime>,
-    ) -> Answer<()> {
+    ) -> Answer<Option<Stamp>> {
         let (object, _) = self.known_object(federate, request.object_instance.as_ref())?;
         let values = self.owned_values(federate, object, request.attribute_values)?;
-        let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
+        let has_order = values.iter().any(|(attribute, _)| self.carriage_of(*attribute).1);
+        let stamp = time.map(|time| self.check_stamp(federate, time, has_order)).transpose()?;
         for other in self.others(federate) {
             let Some(known) = self.federates[&other].known.get(&object) else { continue };
             let Some(class) = self.closest_subscribed(other, *known) else { continue };
@@ -79,11 +75,11 @@ impl Federation {
                     optional_sent_regions: None,
                 };
                 let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
-                self.transmit(federate, other, Body::Reflect(reflected), stamp);
+                self.transmit(other, Body::Reflect(reflected), stamp);
             }
         }
         self.grant_all();
-        Ok(())
+        Ok(stamp)
     }
 
     /// An attribute's transportation type, and whether its order is that of timestamps.
@@ -118,7 +114,7 @@ impl Federation {
         federate: u32,
         request: request::SendInteraction,
         time: Option<&LogicalTime>,
-    ) -> Answer<()> {
+    ) -> Answer<Option<Stamp>> {
         let class = self.interaction_class(request.interaction_class.as_ref())?;
         if !self.federates[&federate].declarations.published_interactions.contains(&class) {
             let details = "this federate does not publish the class".to_owned();
@@ -127,8 +123,7 @@ impl Federation {
         let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
         self.check_parameters(class, &values)?;
         let (transportation, is_timestamped) = self.interaction_carriage(class);
-        let stamp = time.map(|time| self.check_stamp(federate, Some(time))).transpose()?;
-        let stamp = stamp.map(|stamp| stamp.in_order(is_timestamped));
+        let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
         for other in self.others(federate) {
             let subscribed = &self.federates[&other].declarations.subscribed_interactions;
             let Some(received) =
@@ -149,10 +144,10 @@ impl Federation {
                 producing_federate: Handle::some(federate),
                 optional_sent_regions: None,
             };
-            self.transmit(federate, other, Body::Receive(message), stamp);
+            self.transmit(other, Body::Receive(message), stamp);
         }
         self.grant_all();
-        Ok(())
+        Ok(stamp)
     }
 
     fn request_instance(
@@ -189,28 +184,26 @@ impl Federation {
     pub(super) fn exchange(&mut self, federate: u32, call: Call) -> Answer<Response> {
         match call {
             Call::UpdateAttributeValues(r) => {
-                self.update(federate, r, None).map(|()| response::UpdateAttributeValues {}.into())
+                self.update(federate, r, None).map(|_| response::UpdateAttributeValues {}.into())
             }
             Call::UpdateAttributeValuesWithTime(r) => {
                 let (object_instance, attribute_values) = (r.object_instance, r.attribute_values);
                 let user_supplied_tag = r.user_supplied_tag;
                 let sent =
                     request::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag };
-                let result = not_retractable();
-                self.update(federate, sent, Some(&r.time.unwrap_or_default()))
-                    .map(|()| response::UpdateAttributeValuesWithTime { result }.into())
+                let stamp = self.update(federate, sent, Some(&r.time.unwrap_or_default()))?;
+                Ok(response::UpdateAttributeValuesWithTime { result: Stamp::retraction_return(stamp) }.into())
             }
             Call::SendInteraction(r) => {
-                self.send(federate, r, None).map(|()| response::SendInteraction {}.into())
+                self.send(federate, r, None).map(|_| response::SendInteraction {}.into())
             }
             Call::SendInteractionWithTime(r) => {
                 let (interaction_class, parameter_values) = (r.interaction_class, r.parameter_values);
                 let user_supplied_tag = r.user_supplied_tag;
                 let sent =
                     request::SendInteraction { interaction_class, parameter_values, user_supplied_tag };
-                let result = not_retractable();
-                self.send(federate, sent, Some(&r.time.unwrap_or_default()))
-                    .map(|()| response::SendInteractionWithTime { result }.into())
+                let stamp = self.send(federate, sent, Some(&r.time.unwrap_or_default()))?;
+                Ok(response::SendInteractionWithTime { result: Stamp::retraction_return(stamp) }.into())
             }
             Call::RequestInstanceAttributeValueUpdate(r) => self.request_instance(federate, &r),
             Call::RequestClassAttributeValueUpdate(r) => self.request_class(federate, &r),

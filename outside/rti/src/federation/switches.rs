@@ -31,10 +31,15 @@ const SWITCHES: [(Switch, &str); 5] = [
     (Switch::ConveyRegions, "conveyRegionDesignatorSets"),
 ];
 
+/// Whether what a module says of a switch means that it is on: a boolean of XML.
+pub(super) fn is_on(value: &str) -> bool {
+    value.eq_ignore_ascii_case("true") || value == "1"
+}
+
 impl Federation {
     /// Whether the modules turn a switch on.
     pub(super) fn is_on_by_modules(&self, name: &str) -> bool {
-        self.fom.switch(name).is_some_and(|value| value.eq_ignore_ascii_case("true") || value == "1")
+        self.fom.switch(name).is_some_and(is_on)
     }
 
     /// The switches that are on for who joins.
@@ -182,7 +187,9 @@ impl Federation {
                 get!(GetAdvisoriesUseKnownClassSwitch, "advisoriesUseKnownClass")
             }
             Call::GetAllowRelaxedDDMSwitch(_) => get!(GetAllowRelaxedDDMSwitch, "allowRelaxedDDM"),
-            Call::GetNonRegulatedGrantSwitch(_) => get!(GetNonRegulatedGrantSwitch, "nonRegulatedGrant"),
+            Call::GetNonRegulatedGrantSwitch(_) => {
+                Ok(response::GetNonRegulatedGrantSwitch { result: self.grants_non_regulated }.into())
+            }
             // No service is reported yet, so that these are off.
             Call::GetServiceReportingSwitch(_) => {
                 Ok(response::GetServiceReportingSwitch { result: false }.into())

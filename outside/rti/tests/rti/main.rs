@@ -10,6 +10,7 @@ mod harness;
 mod manager;
 mod not_yet;
 mod objects;
+mod optimistic;
 mod ownership;
 mod ownership_model;
 mod strangers;

@@ -17,7 +17,7 @@ pub fn number(time: Option<&LogicalTime>) -> i64 {
 }
 
 /// Federates that regulate with these lookaheads, are constrained, and send each other interactions.
-fn regulating(lookaheads: &[i64]) -> Harness {
+pub fn regulating(lookaheads: &[i64]) -> Harness {
     let count = lookaheads.len() as u32;
     let mut harness = Harness::joined_with(count, "HLAinteger64Time");
     for (federate, lookahead) in (1..).zip(lookaheads) {
@@ -35,11 +35,16 @@ fn regulating(lookaheads: &[i64]) -> Harness {
 }
 
 /// In words: what a federate is called with.
-fn taken(harness: &mut Harness, federate: u32) -> Vec<String> {
+pub fn taken(harness: &mut Harness, federate: u32) -> Vec<String> {
     let words = |callback| match callback {
         Callback::TimeRegulationEnabled(c) => format!("regulates at {}", number(c.time.as_ref())),
         Callback::TimeConstrainedEnabled(c) => format!("constrained at {}", number(c.time.as_ref())),
         Callback::TimeAdvanceGrant(c) => format!("granted {}", number(c.time.as_ref())),
+        Callback::FlushQueueGrant(c) => {
+            let (safe, optimistic) = (number(c.time.as_ref()), number(c.optimistic_time.as_ref()));
+            format!("flushed at {safe}, optimistic {optimistic}")
+        }
+        Callback::RequestRetraction(_) => "retract".to_owned(),
         Callback::ReceiveInteraction(_) => "message".to_owned(),
         Callback::ReceiveInteractionWithTime(c) => {
             let tag = String::from_utf8_lossy(&c.user_supplied_tag).into_owned();
@@ -51,15 +56,15 @@ fn taken(harness: &mut Harness, federate: u32) -> Vec<String> {
     harness.taken(federate).into_iter().map(words).collect()
 }
 
-fn advance(to: i64) -> request::TimeAdvanceRequest {
+pub fn advance(to: i64) -> request::TimeAdvanceRequest {
     request::TimeAdvanceRequest { time: time(to) }
 }
 
-fn next_message(to: i64) -> request::NextMessageRequest {
+pub fn next_message(to: i64) -> request::NextMessageRequest {
     request::NextMessageRequest { time: time(to) }
 }
 
-fn send(harness: &mut Harness, tag: &'static str, at: i64) -> request::SendInteractionWithTime {
+pub fn send(harness: &mut Harness, tag: &'static str, at: i64) -> request::SendInteractionWithTime {
     request::SendInteractionWithTime {
         interaction_class: harness.interaction_class("Hit.Hard"),
         parameter_values: None,
@@ -68,7 +73,7 @@ fn send(harness: &mut Harness, tag: &'static str, at: i64) -> request::SendInter
     }
 }
 
-fn galt(harness: &mut Harness, federate: u32) -> Option<i64> {
+pub fn galt(harness: &mut Harness, federate: u32) -> Option<i64> {
     let Response::QueryGALT(found) = harness.ask(federate, request::QueryGALT {}) else {
         panic!("its response")
     };

@@ -8,10 +8,12 @@
 //! negative. These are the shortest walks of [`DistanceWindows`](crate::DistanceWindows) where a channel
 //! leads from each to each and its lookahead hangs on the sender alone, with two more things: a delay may be
 //! zero, and a bound may exclude its own time, so that two members with no lookahead do not wait for each
-//! other.
+//! other; and a member whose lookahead has become smaller keeps what it promised before (its floor).
 //!
-//! Invariants: a bound is at most the promise of any other member; it falls only if a member's earliest time
-//! or delay falls, or if one is added or begins to react.
+//! Invariants: a bound is at most the promise of any other member; it falls only if a member's earliest time,
+//! delay or floor falls, or if one is added or begins to react.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Time;
 
@@ -93,87 +95,110 @@ pub struct Sender<T> {
     pub delay: SendDelay<T>,
     /// Something that arrives before `earliest` makes it act then.
     pub reacts: bool,
+    /// It sends nothing earlier, whenever it acts: it has promised that with a greater lookahead.
+    pub floor: Option<SendBound<T>>,
 }
 
 impl<T: SendTime> Sender<T> {
+    /// Before what it sends nothing if it acts at `cause`.
+    fn answer_to(&self, cause: SendBound<T>) -> SendBound<T> {
+        let sent = cause.later_by(self.delay);
+        self.floor.map_or(sent, |floor| floor.max(sent))
+    }
+
     /// Before what it sends nothing, unless something arrives.
     pub fn promise(&self) -> SendBound<T> {
-        SendBound::at(self.earliest).later_by(self.delay)
+        self.answer_to(SendBound::at(self.earliest))
     }
 }
 
-/// The least of what members have, and the least of all but the one that has it.
-#[derive(Clone, Copy, Debug)]
-struct LeastTwo<V> {
-    first: Option<(u32, V)>,
-    second: Option<V>,
-}
-
-impl<V: Copy + Ord> LeastTwo<V> {
-    const NONE: Self = Self { first: None, second: None };
-
-    fn add(&mut self, member: u32, value: V) {
-        match self.first {
-            Some((_, first)) if first <= value => {
-                self.second = Some(self.second.map_or(value, |second| second.min(value)));
-            }
-            held => {
-                self.second = held.map(|(_, first)| first);
-                self.first = Some((member, value));
-            }
-        }
-    }
-
-    fn without(&self, member: u32) -> Option<V> {
-        self.first.and_then(|(holder, value)| if holder == member { self.second } else { Some(value) })
-    }
-}
-
-/// The bounds of all members, computed from their promises in one pass.
+/// The bounds of all members, kept as members change: each change and each bound takes a time that grows with
+/// the logarithm of the members, but for those that react and have a floor, which are looked at one by one.
 ///
 /// ```
-/// use paceline_kernel::{SendBound, SendBounds, SendDelay, Sender, Time};
+/// use paceline_kernel::{SendBounds, SendDelay, Sender, Time};
 ///
 /// let waits_for = |earliest, lookahead, reacts| {
 ///     let delay = SendDelay::new(Time::secs(lookahead), true);
-///     Sender { earliest: Time::secs(earliest), delay, reacts }
+///     Some(Sender { earliest: Time::secs(earliest), delay, reacts, floor: None })
 /// };
-/// let members = [waits_for(10, 1, false), waits_for(30, 2, true)];
 /// let mut bounds = SendBounds::default();
-/// (0..).zip(&members).for_each(|(number, member)| bounds.add(number, member));
-/// let bound = |member: u32| bounds.bound_of(member, members.get(member as usize)).map(|bound| bound.time);
-/// assert_eq!(bound(1), Some(Time::secs(11)), "what 0 sends at 10");
-/// assert_eq!(bound(0), Some(Time::secs(13)), "what 1 answers to that, not what it sends at 30");
-/// assert_eq!(bound(2), Some(Time::secs(11)), "who only receives waits for the least of all");
+/// bounds.set(0, waits_for(10, 1, false));
+/// bounds.set(1, waits_for(30, 2, true));
+/// let bound = |bounds: &SendBounds<Time>, member| bounds.bound_of(member).map(|bound| bound.time);
+/// assert_eq!(bound(&bounds, 1), Some(Time::secs(11)), "what 0 sends at 10");
+/// assert_eq!(bound(&bounds, 0), Some(Time::secs(13)), "what 1 answers to that, not what it sends at 30");
+/// assert_eq!(bound(&bounds, 2), Some(Time::secs(11)), "who only receives waits for the least of all");
+/// bounds.set(0, None);
+/// assert_eq!(bound(&bounds, 1), None, "nobody else sends");
 /// ```
 #[derive(Clone, Debug)]
 pub struct SendBounds<T> {
-    promises: LeastTwo<SendBound<T>>,
-    /// Of those that react.
-    delays: LeastTwo<SendDelay<T>>,
+    senders: BTreeMap<u32, Sender<T>>,
+    promises: BTreeSet<(SendBound<T>, u32)>,
+    /// Of those that react and have no floor.
+    delays: BTreeSet<(SendDelay<T>, u32)>,
+    /// Those that react and have one.
+    floored: BTreeSet<u32>,
 }
 
 impl<T: SendTime> Default for SendBounds<T> {
     fn default() -> Self {
-        Self { promises: LeastTwo::NONE, delays: LeastTwo::NONE }
+        let (promises, delays, floored) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { senders: BTreeMap::new(), promises, delays, floored }
     }
 }
 
+/// The least that another one than `member` has.
+fn least_of_others<V: Copy + Ord>(values: &BTreeSet<(V, u32)>, member: u32) -> Option<V> {
+    // Each has one value, so that one of the first two is another's.
+    values.iter().find(|(_, holder)| *holder != member).map(|(value, _)| *value)
+}
+
 impl<T: SendTime> SendBounds<T> {
-    /// Counts in a member that may send; each once.
-    pub fn add(&mut self, member: u32, sender: &Sender<T>) {
-        self.promises.add(member, sender.promise());
-        if sender.reacts {
-            self.delays.add(member, sender.delay);
+    /// What a member may send from now on; nothing, if it may not send.
+    pub fn set(&mut self, member: u32, sender: Option<Sender<T>>) {
+        let known = match sender {
+            Some(sender) => self.senders.insert(member, sender),
+            None => self.senders.remove(&member),
+        };
+        if known == sender {
+            return;
+        }
+        if let Some(known) = known {
+            self.promises.remove(&(known.promise(), member));
+            self.delays.remove(&(known.delay, member));
+            self.floored.remove(&member);
+        }
+        let Some(sender) = sender else { return };
+        self.promises.insert((sender.promise(), member));
+        match (sender.reacts, sender.floor) {
+            (true, None) => drop(self.delays.insert((sender.delay, member))),
+            (true, Some(_)) => drop(self.floored.insert(member)),
+            (false, _) => {}
         }
     }
 
-    /// Before what nothing arrives at `member`, which is `own` if it may send itself; nothing if no other one
-    /// may send.
-    pub fn bound_of(&self, member: u32, own: Option<&Sender<T>>) -> Option<SendBound<T>> {
-        let direct = self.promises.without(member)?;
-        let answer = own.zip(self.delays.without(member)).map(|(own, delay)| own.promise().later_by(delay));
-        Some(answer.map_or(direct, |answer| direct.min(answer)))
+    /// The least promise of all. A member that waits for a bound up to its own promise has reached that bound
+    /// as soon as the least of all has: if its own is the least, the others' are not less, and an answer to
+    /// what it sends is later than its promise.
+    pub fn least(&self) -> Option<SendBound<T>> {
+        self.promises.first().map(|(promise, _)| *promise)
+    }
+
+    /// The least promise of the others.
+    pub fn least_of_others(&self, member: u32) -> Option<SendBound<T>> {
+        least_of_others(&self.promises, member)
+    }
+
+    /// Before what nothing arrives at `member`; nothing if no other one may send.
+    pub fn bound_of(&self, member: u32) -> Option<SendBound<T>> {
+        let direct = self.least_of_others(member)?;
+        let Some(own) = self.senders.get(&member).map(Sender::promise) else { return Some(direct) };
+        let soonest = least_of_others(&self.delays, member).map(|delay| own.later_by(delay));
+        let floored = self.floored.iter().filter(|other| **other != member);
+        let answers = floored.map(|other| self.senders[other].answer_to(own)).chain(soonest);
+        Some(answers.fold(direct, SendBound::min))
     }
 }
 

@@ -54,7 +54,7 @@ impl Federation {
             "HLAadvisoriesUseKnownClass" => boolean(self.is_on_by_modules("advisoriesUseKnownClass")),
             "HLAdelaySubscriptionEvaluation" => boolean(self.is_on_by_modules("delaySubscriptionEvaluation")),
             "HLAallowRelaxedDDM" => boolean(self.is_on_by_modules("allowRelaxedDDM")),
-            "HLAnonRegulatedGrant" => boolean(self.is_on_by_modules("nonRegulatedGrant")),
+            "HLAnonRegulatedGrant" => boolean(self.grants_non_regulated),
             _ => return None,
         })
     }

@@ -1,5 +1,6 @@
 //! Bounds against their definition, and against the distances of windows, for random members.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,13 +10,17 @@ use crate::{Channels, Context, DistanceWindows, Distances, LpId, Model, Partitio
 
 fn sender(earliest: u64, lookahead: u64, is_past_own_time: bool, reacts: bool) -> Sender<Time> {
     let delay = SendDelay::new(Time::ticks(lookahead), is_past_own_time);
-    Sender { earliest: Time::ticks(earliest), delay, reacts }
+    Sender { earliest: Time::ticks(earliest), delay, reacts, floor: None }
+}
+
+fn set_all(bounds: &mut SendBounds<Time>, members: &[Sender<Time>]) {
+    (0..).zip(members).for_each(|(number, member)| bounds.set(number, Some(*member)));
 }
 
 fn bounds_of(members: &[Sender<Time>]) -> Vec<Option<SendBound<Time>>> {
     let mut bounds = SendBounds::default();
-    (0..).zip(members).for_each(|(number, member)| bounds.add(number, member));
-    (0..).zip(members).map(|(number, member)| bounds.bound_of(number, Some(member))).collect()
+    set_all(&mut bounds, members);
+    (0..).zip(members).map(|(number, _)| bounds.bound_of(number)).collect()
 }
 
 /// The definition: who reacts acts when the first thing arrives that anybody sends, and so on, until nothing
@@ -26,7 +31,11 @@ fn bounds_by_definition(members: &[Sender<Time>]) -> Vec<Option<SendBound<Time>>
         let arrives: Vec<_> = (0..members.len())
             .map(|to| {
                 let others = (0..members.len()).filter(|from| *from != to);
-                others.map(|from| acts[from].later_by(members[from].delay)).min()
+                let sent = others.map(|from| {
+                    let sent = acts[from].later_by(members[from].delay);
+                    members[from].floor.map_or(sent, |floor| floor.max(sent))
+                });
+                sent.min()
             })
             .collect();
         let earlier: Vec<_> = (0..members.len())
@@ -48,8 +57,10 @@ prop_compose! {
         lookahead in prop_oneof![Just(0_u64), 0..5_u64],
         is_past_own_time: bool,
         reacts: bool,
+        floor in prop::option::weighted(0.3, (0..20_u64, any::<bool>())),
     ) -> Sender<Time> {
-        sender(earliest, lookahead, is_past_own_time, reacts)
+        let floor = floor.map(|(time, is_open)| SendBound { time: Time::ticks(time), is_open });
+        Sender { floor, ..sender(earliest, lookahead, is_past_own_time, reacts) }
     }
 }
 
@@ -84,6 +95,42 @@ proptest! {
     #[test]
     fn bounds_are_those_of_the_definition(members in prop::collection::vec(any_sender(), 0..7)) {
         prop_assert_eq!(bounds_of(&members), bounds_by_definition(&members));
+    }
+
+    /// As members come, change and go, bounds are those of the members that are there.
+    #[test]
+    fn bounds_that_are_kept_are_those_computed_anew(
+        changes in prop::collection::vec((0..6_u32, prop::option::weighted(0.8, any_sender())), 0..40),
+    ) {
+        let (mut kept, mut members) = (SendBounds::default(), BTreeMap::new());
+        for (member, sender) in changes {
+            kept.set(member, sender);
+            match sender {
+                Some(sender) => drop(members.insert(member, sender)),
+                None => drop(members.remove(&member)),
+            }
+            let senders: Vec<_> = members.values().copied().collect();
+            let bounds: Vec<_> = members.keys().map(|member| kept.bound_of(*member)).collect();
+            prop_assert_eq!(bounds, bounds_by_definition(&senders));
+            prop_assert_eq!(kept.least(), senders.iter().map(Sender::promise).min());
+            prop_assert_eq!(kept.bound_of(99), kept.least(), "who only receives");
+        }
+    }
+
+    /// Who waits for no more than its own promise has it as soon as the least promise of all reaches it.
+    #[test]
+    fn the_least_promise_decides_for_all_who_wait(
+        members in prop::collection::vec(any_sender(), 1..7),
+        (wanted, is_open) in (0..20_u64, any::<bool>()),
+    ) {
+        let wanted = SendBound { time: Time::ticks(wanted), is_open };
+        let mut bounds = SendBounds::default();
+        set_all(&mut bounds, &members);
+        for (number, _) in (0..).zip(&members).filter(|(_, member)| wanted <= member.promise()) {
+            let reached = bounds.bound_of(number).is_none_or(|bound| wanted <= bound);
+            let by_least = bounds.least().is_some_and(|least| wanted <= least);
+            prop_assert!(reached == by_least, "{number}");
+        }
     }
 
     /// Where all wait, one of those with the least earliest time may act: nobody waits in a circle.
