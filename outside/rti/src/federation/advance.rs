@@ -64,9 +64,6 @@ impl Federation {
         let is_timestamped = has_order && bound.is_some();
         if is_timestamped {
             clock.sent += 1;
-        }
-        // What is sent at the bound itself is final: somebody may be granted that time.
-        if bound.is_some_and(|bound| is_timestamped && time > bound.time) {
             clock.retractable.insert((time, clock.sent), BTreeSet::new());
         }
         Ok(Stamp { time, is_timestamped, sender: federate, count: clock.sent })

@@ -134,6 +134,7 @@ impl Clock {
     /// It regulates with this lookahead, or no more.
     pub(super) fn regulate(&mut self, lookahead: Option<LogicalTime>) {
         (self.lookahead, self.floor) = (lookahead, None);
+        self.forget_final();
     }
 
     /// A greater lookahead counts at once. A smaller one does not take back what was promised: what may be
@@ -142,6 +143,7 @@ impl Clock {
         self.floor = self.send_bound();
         self.lookahead = Some(lookahead);
         self.drop_floor_if_reached();
+        self.forget_final();
     }
 
     fn drop_floor_if_reached(&mut self) {

@@ -8,6 +8,7 @@ mod federation;
 mod fom;
 mod harness;
 mod manager;
+mod model;
 mod not_yet;
 mod objects;
 mod optimistic;
