@@ -14,6 +14,7 @@ use crate::fom::Fom;
 use crate::time::{LogicalTime, TimeKind};
 
 mod advance;
+mod advisories;
 mod clock;
 mod counts;
 mod declaration;
@@ -30,6 +31,7 @@ mod support;
 mod switches;
 mod synchronization;
 
+use advisories::Advised;
 use clock::Clock;
 use counts::{Counted, Counts};
 use declaration::Declarations;
@@ -62,6 +64,7 @@ struct Federate {
     known: BTreeMap<u32, u32>,
     clock: Clock,
     counts: Counts,
+    advised: Advised,
 }
 
 #[derive(Debug)]
@@ -158,10 +161,12 @@ impl Federation {
             known: BTreeMap::new(),
             clock: Clock::new(self.time),
             counts: Counts::default(),
+            advised: Advised::default(),
         };
         self.federates.insert(handle, federate);
         self.announce_to(handle);
         self.add_managed(handle);
+        self.advise();
         self.report_changes();
         handle
     }
@@ -182,6 +187,7 @@ impl Federation {
     pub(crate) fn leave(&mut self, federate: u32) {
         let action = self.federates[&federate].directive;
         self.go(federate, action);
+        self.advise();
         self.report_changes();
     }
 
@@ -224,11 +230,14 @@ impl Federation {
 
     /// Answers a call of a federate that has joined.
     pub(crate) fn call(&mut self, federate: u32, call: Call) -> Answer<Response> {
-        let counted = Counted::of(&call);
+        let (counted, is_relevant) = (Counted::of(&call), !advisories::is_irrelevant(&call));
         let response = self.answer(federate, call)?;
         self.count(federate, counted);
         if self.federates.contains_key(&federate) {
             self.watch.mark(federate);
+        }
+        if is_relevant {
+            self.advise();
         }
         self.report_changes();
         Ok(response)

@@ -1,8 +1,7 @@
 //! What federates publish and subscribe to.
 //!
 //! Invariants: who publishes attributes of a class publishes the privilege to delete, too; no entry is empty.
-//! A passive subscription is like an active one, but that nobody is advised of it; advisories are not there
-//! yet.
+//! A passive subscription is like an active one, but that nobody is advised of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,10 +20,13 @@ pub(super) struct Declarations {
     /// Attributes by object class.
     pub(super) published: BTreeMap<u32, BTreeSet<u32>>,
     pub(super) subscribed: BTreeMap<u32, BTreeSet<u32>>,
+    /// Those attributes that it subscribes to passively, by object class.
+    pub(super) passive: BTreeSet<(u32, u32)>,
     /// The names of update rates, by object class and attribute.
     pub(super) rates: BTreeMap<(u32, u32), String>,
     pub(super) published_interactions: BTreeSet<u32>,
     pub(super) subscribed_interactions: BTreeSet<u32>,
+    pub(super) passive_interactions: BTreeSet<u32>,
     /// Object class and interaction class.
     pub(super) directed_published: BTreeSet<(u32, u32)>,
     /// By both: whether for all instances that it knows, and not only for those of which it owns something.
@@ -122,10 +124,19 @@ impl Federation {
         federate: u32,
         class: Option<&ObjectClassHandle>,
         set: Option<&AttributeHandleSet>,
+        is_passive: bool,
     ) -> Answer<()> {
         let class = self.object_class(class)?;
         let attributes = self.attributes_of(class, set)?;
         let declared = self.declarations(federate);
+        let pairs = attributes.iter().map(|attribute| (class, *attribute));
+        if is_passive {
+            declared.passive.extend(pairs);
+        } else {
+            for pair in pairs {
+                declared.passive.remove(&pair);
+            }
+        }
         declared.rates.retain(|(known, attribute), _| *known != class || !attributes.contains(attribute));
         add(&mut declared.subscribed, class, attributes);
         self.discover_all(federate);
@@ -140,12 +151,13 @@ impl Federation {
         class: Option<&ObjectClassHandle>,
         set: Option<&AttributeHandleSet>,
         rate: &str,
+        is_passive: bool,
     ) -> Answer<()> {
         if self.fom.update_rate(rate).is_none() {
             let details = format!("no module defines the update rate {rate:?}");
             return Err(CallError::new(Exception::InvalidUpdateRateDesignator, details));
         }
-        self.subscribe(federate, class, set)?;
+        self.subscribe(federate, class, set, is_passive)?;
         let class = self.object_class(class)?;
         let named = self.attributes_of(class, set)?.into_iter();
         let rates = named.map(|attribute| ((class, attribute), rate.to_owned()));
@@ -178,19 +190,19 @@ impl Federation {
                 .unpublish(federate, r.object_class.as_ref(), Some(&r.attributes.unwrap_or_default()))
                 .map(|()| response::UnpublishObjectClassAttributes {}.into()),
             Call::SubscribeObjectClassAttributes(r) => self
-                .subscribe(federate, r.object_class.as_ref(), r.attributes.as_ref())
+                .subscribe(federate, r.object_class.as_ref(), r.attributes.as_ref(), false)
                 .map(|()| response::SubscribeObjectClassAttributes {}.into()),
             Call::SubscribeObjectClassAttributesPassively(r) => self
-                .subscribe(federate, r.object_class.as_ref(), r.attributes.as_ref())
+                .subscribe(federate, r.object_class.as_ref(), r.attributes.as_ref(), true)
                 .map(|()| response::SubscribeObjectClassAttributesPassively {}.into()),
             Call::SubscribeObjectClassAttributesWithRate(r) => {
                 let (class, set) = (r.object_class.as_ref(), r.attributes.as_ref());
-                self.subscribe_at_rate(federate, class, set, &r.update_rate_designator)
+                self.subscribe_at_rate(federate, class, set, &r.update_rate_designator, false)
                     .map(|()| response::SubscribeObjectClassAttributesWithRate {}.into())
             }
             Call::SubscribeObjectClassAttributesPassivelyWithRate(r) => {
                 let (class, set) = (r.object_class.as_ref(), r.attributes.as_ref());
-                self.subscribe_at_rate(federate, class, set, &r.update_rate_designator)
+                self.subscribe_at_rate(federate, class, set, &r.update_rate_designator, true)
                     .map(|()| response::SubscribeObjectClassAttributesPassivelyWithRate {}.into())
             }
             Call::UnsubscribeObjectClass(r) => self
@@ -230,10 +242,12 @@ impl Federation {
             }
             Call::SubscribeInteractionClass(_) => {
                 declared.subscribed_interactions.insert(class);
+                declared.passive_interactions.remove(&class);
                 response::SubscribeInteractionClass {}.into()
             }
             Call::SubscribeInteractionClassPassively(_) => {
                 declared.subscribed_interactions.insert(class);
+                declared.passive_interactions.insert(class);
                 response::SubscribeInteractionClassPassively {}.into()
             }
             Call::UnsubscribeInteractionClass(_) => {

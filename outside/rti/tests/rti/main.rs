@@ -1,5 +1,6 @@
 //! The infrastructure from outside: object models, and federations by their calls.
 
+mod advisories;
 mod calls;
 mod digest;
 mod directed;
