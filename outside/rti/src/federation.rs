@@ -15,6 +15,7 @@ use crate::time::{LogicalTime, TimeKind};
 
 mod advance;
 mod advisories;
+mod carriage;
 mod clock;
 mod counts;
 mod declaration;
@@ -32,6 +33,7 @@ mod switches;
 mod synchronization;
 
 use advisories::Advised;
+use carriage::Carriages;
 use clock::Clock;
 use counts::{Counted, Counts};
 use declaration::Declarations;
@@ -65,6 +67,7 @@ struct Federate {
     clock: Clock,
     counts: Counts,
     advised: Advised,
+    carriages: Carriages,
 }
 
 #[derive(Debug)]
@@ -162,6 +165,7 @@ impl Federation {
             clock: Clock::new(self.time),
             counts: Counts::default(),
             advised: Advised::default(),
+            carriages: Carriages::default(),
         };
         self.federates.insert(handle, federate);
         self.announce_to(handle);

@@ -70,7 +70,7 @@ impl Federation {
         }
         let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
         self.check_parameters(interaction, &values)?;
-        let (transportation, is_timestamped) = self.interaction_carriage(interaction);
+        let (transportation, is_timestamped) = self.interaction_carriage(federate, interaction);
         let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
         for other in self.others(federate) {
             let Some(received) = self.received_as(other, object, interaction) else { continue };

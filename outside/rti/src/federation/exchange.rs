@@ -13,7 +13,6 @@ use paceline_hla::{
 use super::Federation;
 use super::message::{Body, Stamp};
 use crate::exception::{Answer, CallError, Exception};
-use crate::fom::{Class, Member};
 use crate::handles::{Handle, number};
 
 impl Federation {
@@ -55,7 +54,7 @@ impl Federation {
     ) -> Answer<Option<Stamp>> {
         let (object, _) = self.known_object(federate, request.object_instance.as_ref())?;
         let values = self.owned_values(federate, object, request.attribute_values)?;
-        let has_order = values.iter().any(|(attribute, _)| self.carriage_of(*attribute).1);
+        let has_order = values.iter().any(|(attribute, _)| self.carriage_of(object, *attribute).1);
         let stamp = time.map(|time| self.check_stamp(federate, time, has_order)).transpose()?;
         for other in self.others(federate) {
             let Some(known) = self.federates[&other].known.get(&object) else { continue };
@@ -63,7 +62,7 @@ impl Federation {
             let wanted = &self.federates[&other].declarations.subscribed[&class];
             let mut passels: BTreeMap<(u32, bool), Vec<AttributeHandleValue>> = BTreeMap::new();
             for (attribute, value) in values.iter().filter(|(attribute, _)| wanted.contains(attribute)) {
-                passels.entry(self.carriage_of(*attribute)).or_default().push(value.clone());
+                passels.entry(self.carriage_of(object, *attribute)).or_default().push(value.clone());
             }
             for ((transportation, is_timestamped), attribute_handle_value) in passels {
                 let reflected = callback::ReflectAttributeValues {
@@ -80,20 +79,6 @@ impl Federation {
         }
         self.grant_all();
         Ok(stamp)
-    }
-
-    /// An attribute's transportation type, and whether its order is that of timestamps.
-    fn carriage_of(&self, attribute: u32) -> (u32, bool) {
-        let row = self.fom.objects.member(attribute);
-        let transportation = row.and_then(|row| self.fom.transportation(row.transportation()));
-        (transportation.unwrap_or(1), row.is_some_and(Member::is_timestamped))
-    }
-
-    /// An interaction's transportation type, and whether its order is that of timestamps.
-    pub(super) fn interaction_carriage(&self, class: u32) -> (u32, bool) {
-        let row = self.fom.interactions.class(class);
-        let transportation = row.and_then(|row| self.fom.transportation(row.transportation()));
-        (transportation.unwrap_or(1), row.is_some_and(Class::is_timestamped))
     }
 
     pub(super) fn check_parameters(&self, class: u32, values: &[ParameterHandleValue]) -> Answer<()> {
@@ -122,7 +107,7 @@ impl Federation {
         }
         let values = request.parameter_values.unwrap_or_default().parameter_handle_value;
         self.check_parameters(class, &values)?;
-        let (transportation, is_timestamped) = self.interaction_carriage(class);
+        let (transportation, is_timestamped) = self.interaction_carriage(federate, class);
         let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
         for other in self.others(federate) {
             let subscribed = &self.federates[&other].declarations.subscribed_interactions;

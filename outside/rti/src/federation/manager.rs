@@ -60,8 +60,7 @@ impl Federation {
         let owners =
             self.fom.objects.all_members(class).map(|attribute| (attribute, INFRASTRUCTURE)).collect();
         self.named.insert(name.clone(), object);
-        let (producer, transfers) = (INFRASTRUCTURE, BTreeMap::new());
-        self.objects.insert(object, Object { name, class, producer, owners, transfers });
+        self.objects.insert(object, Object { owners, ..Object::new(name, class, INFRASTRUCTURE) });
         let federates: Vec<u32> = self.federates.keys().copied().collect();
         federates.into_iter().for_each(|other| self.discover(other, object));
         self.watch.mark(federate);

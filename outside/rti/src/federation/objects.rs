@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use paceline_hla::{Bytes, Call, ObjectInstanceHandle, ResignAction, Response, callback, response};
 
 use super::Federation;
+use super::carriage::Carriage;
 use super::declaration::PRIVILEGE;
 use super::message::Body;
 use super::ownership::Transfer;
@@ -26,6 +27,16 @@ pub(super) struct Object {
     pub(super) owners: BTreeMap<u32, u32>,
     /// By attribute: those that are offered or waited for.
     pub(super) transfers: BTreeMap<u32, Transfer>,
+    /// By attribute: what its owner has changed.
+    pub(super) carriages: BTreeMap<u32, Carriage>,
+}
+
+impl Object {
+    /// One that nobody owns anything of.
+    pub(super) fn new(name: String, class: u32, producer: u32) -> Self {
+        let (owners, transfers, carriages) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { name, class, producer, owners, transfers, carriages }
+    }
 }
 
 impl Federation {
@@ -53,11 +64,10 @@ impl Federation {
             None => self.free_name(class, handle),
         };
         self.last_object = handle;
-        let owners = published.into_iter().map(|attribute| (attribute, federate)).collect();
         self.named.insert(name.clone(), handle);
-        self.objects
-            .insert(handle, Object { name, class, producer: federate, owners, transfers: BTreeMap::new() });
+        self.objects.insert(handle, Object::new(name, class, federate));
         self.federates.get_mut(&federate).expect("who calls has joined").known.insert(handle, class);
+        published.into_iter().for_each(|attribute| self.own(federate, handle, attribute));
         let others: Vec<u32> = self.federates.keys().copied().filter(|other| *other != federate).collect();
         others.into_iter().for_each(|other| self.discover(other, handle));
         Ok(handle)

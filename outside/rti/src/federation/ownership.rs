@@ -78,7 +78,7 @@ impl Federation {
     }
 
     /// Attributes that the federate owns, none of which `refused` has a reason to refuse.
-    fn owned_attributes(
+    pub(super) fn owned_attributes(
         &self,
         federate: u32,
         object: Option<&ObjectInstanceHandle>,
@@ -197,10 +197,9 @@ impl Federation {
     ) {
         let mut notices = Notices::default();
         for attribute in attributes {
-            let instance = self.objects.get_mut(&object).expect("the instance was looked up");
-            match instance.owners.get(&attribute).copied() {
+            match self.objects[&object].owners.get(&attribute).copied() {
                 None => {
-                    instance.owners.insert(attribute, federate);
+                    self.own(federate, object, attribute);
                     notices.add(Notice::Secured, federate, &Bytes::new(), attribute);
                 }
                 Some(INFRASTRUCTURE) => {

@@ -2,6 +2,7 @@
 
 mod advisories;
 mod calls;
+mod carriage;
 mod digest;
 mod directed;
 mod exchange;

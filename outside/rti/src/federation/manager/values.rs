@@ -92,7 +92,7 @@ impl Federation {
             "HLAasynchronousDelivery" => boolean(clock.is_asynchronous),
             "HLAtimeManagerState" => integer(clock.pending.is_some().into()),
             "HLAlogicalTime" => time(Some(clock.now)),
-            "HLAlookahead" => time(clock.lookahead),
+            "HLAlookahead" => time(clock.actual_lookahead()),
             "HLAGALT" => time(self.galt(federate)),
             "HLALITS" => time(self.lits(federate)),
             "HLAROlength" => count(clock.held.len()),

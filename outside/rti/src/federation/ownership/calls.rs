@@ -116,7 +116,7 @@ impl Federation {
                 let result = self.is_owner(federate, object, attribute);
                 response::IsAttributeOwnedByFederate { result }.into()
             }
-            call => return self.exchange(federate, call),
+            call => return self.change_carriage(federate, call),
         })
     }
 }

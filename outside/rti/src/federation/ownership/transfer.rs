@@ -99,8 +99,8 @@ impl Federation {
             return false;
         }
         let owner = transfer.acquirers.remove(0).federate;
-        instance.owners.insert(attribute, owner);
         transfer.divestiture = Divestiture::Unwanted;
+        self.own(owner, object, attribute);
         notices.add(Notice::Secured, owner, tag, attribute);
         self.ask_for_release(object, attribute, owner, notices);
         true
