@@ -98,16 +98,29 @@ impl Fom {
         self.merge_all([module]).map_err(|(_, error)| error)
     }
 
-    /// Merges modules one after the other; each may name what another one defines. If one is refused, whose
-    /// place among them is told, nothing has changed.
+    /// Merges modules; each may name what another one defines. If one is refused, whose place among them is
+    /// told, nothing has changed.
+    ///
+    /// They are merged one after the other, but for one that has to come before others: client libraries send
+    /// a set of modules in any order.
     pub fn merge_all<'a>(
         &mut self,
-        modules: impl IntoIterator<Item = &'a Module> + Clone,
+        modules: impl IntoIterator<Item = &'a Module>,
     ) -> Result<(), (usize, FomError)> {
-        let mut merged = self.clone();
-        for (place, module) in modules.clone().into_iter().enumerate() {
-            merged.take_in(module).map_err(|error| (place, error))?;
+        let modules: Vec<&Module> = modules.into_iter().collect();
+        let mut order: Vec<usize> = (0..modules.len()).collect();
+        let mut merged = self.take_in_all(&modules, &order);
+        let first_error = merged.as_ref().err().cloned();
+        // Each module is moved once at most: which of them come first is settled one by one.
+        for _ in 1..modules.len() {
+            let Err((place, FomError::Members { .. })) = &merged else { break };
+            let place = *place;
+            order.retain(|other| *other != place);
+            order.insert(0, place);
+            merged = self.take_in_all(&modules, &order);
         }
+        // If no order fits the error is that of the order in which they came.
+        let mut merged = merged.map_err(|error| first_error.unwrap_or(error))?;
         for (place, module) in modules.into_iter().enumerate() {
             merged
                 .direct(module)
@@ -116,6 +129,14 @@ impl Fom {
         }
         *self = merged;
         Ok(())
+    }
+
+    fn take_in_all(&self, modules: &[&Module], order: &[usize]) -> Result<Self, (usize, FomError)> {
+        let mut merged = self.clone();
+        for place in order {
+            merged.take_in(modules[*place]).map_err(|error| (*place, error))?;
+        }
+        Ok(merged)
     }
 
     fn take_in(&mut self, module: &Module) -> Result<(), FomError> {

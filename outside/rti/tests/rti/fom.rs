@@ -85,6 +85,33 @@ fn a_module_of_2010_repeats_all_attributes_or_none() {
 }
 
 #[test]
+fn modules_of_a_set_come_in_any_order() {
+    let places = [class("B", &["y"], "Receive", ""), class("C", &["z"], "Receive", "")];
+    let mut modules = places.map(|below| module("2010", &objects(&class("A", &[], "", &below)))).to_vec();
+    modules.push(module("2010", &objects(&class("A", &["x"], "Receive", ""))));
+    for order in [[0, 1, 2], [0, 2, 1], [1, 2, 0], [2, 1, 0]] {
+        let mut fom = standard();
+        fom.merge_all(order.map(|place| &modules[place]))
+            .unwrap_or_else(|error| panic!("{order:?}: {error:?}"));
+        for (name, attribute) in [("A.B", "y"), ("A.C", "z")] {
+            let class = fom.objects.find(name).expect("it is there");
+            let is_there = |name| fom.objects.member_of(class, name).is_some();
+            assert!(is_there("x") && is_there(attribute), "{order:?}: {name}");
+        }
+    }
+    // Modules that no order makes fit are refused, with the place of the one that was the first not to.
+    modules.push(module("2010", &objects(&class("A", &["w"], "Receive", ""))));
+    let mut fom = standard();
+    let (place, error) = fom.merge_all(&modules).expect_err("A has either x or w");
+    assert!(place == 2 && matches!(error, FomError::Members { .. }), "{place}: {error}");
+    assert_eq!(fom.objects.find("A"), None, "modules that are refused change nothing");
+    // One after the other, they are refused: what comes first is settled.
+    let mut fom = standard();
+    fom.merge(&modules[0]).expect("it is new");
+    assert!(fom.merge(&modules[2]).is_err());
+}
+
+#[test]
 fn what_is_repeated_does_not_differ() {
     let mut fom = standard();
     fom.merge(&module("2025", &objects(&class("A", &["x"], "Receive", "")))).expect("it is new");
