@@ -1,6 +1,8 @@
 //! Modules that others have written, where `PACELINE_FOMS` names a folder with some. All that can be read is
-//! merged alone, after the standard's module.
+//! merged alone, after the standard's module. `PACELINE_OPENRTI` names the folder of OpenRTI's test of
+//! modules, which says which of them do not fit together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paceline_rti::fom::{Fom, FomError, Module, STANDARD_MIM};
@@ -49,4 +51,41 @@ fn modules_of_others_are_read() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The names in quotes on lines with `word`.
+fn quoted<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    line.contains(word).then(|| line.split('"').nth(1)).flatten()
+}
+
+#[test]
+fn modules_of_others_fit_together_as_their_test_says() {
+    let Some(folder) = std::env::var_os("PACELINE_OPENRTI").map(PathBuf::from) else {
+        eprintln!("skipped: PACELINE_OPENRTI names no folder with modules and their test");
+        return;
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file can be read");
+    let (mut contradicted, mut name) = (BTreeMap::<String, BTreeSet<String>>::new(), String::new());
+    for line in read("modules.cpp").lines() {
+        if let Some(found) = quoted(line, "module._name = ") {
+            found.clone_into(&mut name);
+            contradicted.entry(name.clone()).or_default();
+        }
+        if let Some(found) = quoted(line, "_incompatibleModuleNames.insert") {
+            contradicted.entry(name.clone()).or_default().insert(found.to_owned());
+        }
+    }
+    let modules: Vec<(&String, Module)> =
+        contradicted.keys().map(|name| (name, Module::read(&read(name)).expect("it can be read"))).collect();
+    assert_eq!(modules.len(), 26, "{:?}", contradicted.keys());
+    for (first, earlier) in &modules {
+        let mut fom = Fom::default();
+        fom.merge(&Module::read(STANDARD_MIM).expect("ours can be read")).expect("the first one fits");
+        fom.merge(earlier).unwrap_or_else(|error| panic!("{first}: {error}"));
+        for (second, later) in &modules {
+            let merged = fom.clone().merge(later);
+            let is_contradicted = contradicted[*second].contains(*first);
+            assert_eq!(merged.is_err(), is_contradicted, "{second} after {first}: {merged:?}");
+        }
+    }
 }
