@@ -11,6 +11,7 @@
 
 mod client;
 mod digest;
+mod evolved;
 mod exception;
 mod federation;
 pub mod fom;

@@ -9,6 +9,7 @@ use paceline_hla::{
 };
 
 use crate::client::Client;
+use crate::evolved::EvolvedClients;
 use crate::exception::{Answer, CallError, Exception, not_yet};
 use crate::federation::{Federation, Newcomer};
 use crate::fom::Fom;
@@ -45,6 +46,7 @@ pub struct Rti {
     /// Who is connected, and where it has joined.
     clients: BTreeMap<Client, Option<Membership>>,
     federations: BTreeMap<String, Federation>,
+    evolved: EvolvedClients,
 }
 
 /// All that the six ways to create a federation have in common.
@@ -85,7 +87,14 @@ impl Rti {
     /// Answers a call. The callbacks that it causes, to whomever, are added to `callbacks` in their order.
     /// Modules are files here: whoever calls opens those that are named and unpacks archives.
     pub fn call(&mut self, client: Client, call: Call, callbacks: &mut Vec<(Client, Callback)>) -> Response {
-        self.answer(client, call, callbacks).unwrap_or_else(Response::from)
+        let first = callbacks.len();
+        if !self.clients.contains_key(&client) {
+            self.evolved.note(client, &call);
+        }
+        let mut response = self.answer(client, call, callbacks).unwrap_or_else(Response::from);
+        self.evolved.adapt_response(client, &mut response);
+        self.evolved.adapt_callbacks(&mut callbacks[first..]);
+        response
     }
 
     /// The answer to a call that the table of messages does not have.
@@ -96,9 +105,11 @@ impl Rti {
     /// The client is gone and will not come back: it resigns as its automatic resign directive says, and is
     /// disconnected.
     pub fn remove(&mut self, client: Client, callbacks: &mut Vec<(Client, Callback)>) {
+        self.evolved.forget(client);
         let Some(Some(Membership { federation, federate })) = self.clients.remove(&client) else { return };
         let federation = self.federations.get_mut(&federation).expect("one with a federate is not destroyed");
         federation.leave(federate);
+        self.evolved.adapt_callbacks(&mut federation.callbacks);
         callbacks.append(&mut federation.callbacks);
     }
 
@@ -300,6 +311,7 @@ impl Rti {
         }
         let federate = federation.join(Newcomer { client, kind, name: federate_name });
         let time = federation.time.name().to_owned();
+        self.evolved.join(client, &federation.fom);
         out.append(&mut federation.callbacks);
         self.clients.insert(client, Some(Membership { federation: name, federate }));
         Ok(JoinResult { federate_handle: Handle::some(federate), logical_time_implementation_name: time })

@@ -5,6 +5,7 @@ mod calls;
 mod carriage;
 mod digest;
 mod directed;
+mod evolved;
 mod exchange;
 mod federation;
 mod fom;
