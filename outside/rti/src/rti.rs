@@ -76,6 +76,14 @@ fn configuration_result() -> Option<ConfigurationResult> {
     Some(ConfigurationResult::default())
 }
 
+/// Clients send a name that is missing as one without letters.
+fn check_name(name: &str, what: &str) -> Answer<()> {
+    if name.trim().is_empty() {
+        return Err(CallError::new(Exception::RTIinternalError, format!("the name of a {what} is empty")));
+    }
+    Ok(())
+}
+
 fn absent(federation: &str) -> CallError {
     CallError::new(
         Exception::FederationExecutionDoesNotExist,
@@ -179,7 +187,10 @@ impl Rti {
                 out.push((client, self.report_members(request.federation_name)));
                 Ok(response::ListFederationExecutionMembers {}.into())
             }
-            Call::DestroyFederationExecution(request) => self.destroy(&request.federation_name),
+            Call::DestroyFederationExecution(request) => {
+                check_name(&request.federation_name, "federation")?;
+                self.destroy(&request.federation_name)
+            }
             Call::CreateFederationExecution(_)
             | Call::CreateFederationExecutionWithTime(_)
             | Call::CreateFederationExecutionWithModules(_)
@@ -247,6 +258,7 @@ impl Rti {
 
     fn create(&mut self, creation: Creation) -> Answer<()> {
         let Creation { name, modules, mim, time } = creation;
+        check_name(&name, "federation")?;
         if self.federations.contains_key(&name) {
             let details = format!("a federation is called {name:?} already");
             return Err(CallError::new(Exception::FederationExecutionAlreadyExists, details));
@@ -285,9 +297,11 @@ impl Rti {
                 join!(JoinFederationExecutionWithModules { r => modules: r.additional_fom_modules })
             }
             Call::JoinFederationExecutionWithName(r) => {
+                check_name(&r.federate_name, "federate")?;
                 join!(JoinFederationExecutionWithName { r => name: r.federate_name })
             }
             Call::JoinFederationExecutionWithNameAndModules(r) => {
+                check_name(&r.federate_name, "federate")?;
                 join!(JoinFederationExecutionWithNameAndModules {
                     r => name: r.federate_name, modules: r.additional_fom_modules
                 })

@@ -36,6 +36,10 @@ impl Federation {
         tag: Bytes,
         set: Option<FederateHandleSet>,
     ) -> Answer<()> {
+        // Clients send a label that is missing as one without letters.
+        if label.trim().is_empty() {
+            return Err(CallError::new(Exception::RTIinternalError, "the label of a point is empty"));
+        }
         let handles = set.unwrap_or_default().federate_handle;
         let named: BTreeSet<u32> =
             handles.iter().map(|handle| number(Some(handle))).collect::<Answer<_>>()?;
@@ -99,7 +103,11 @@ impl Federation {
             let details = format!("{label:?} was not announced to this federate, or is reached by all");
             CallError::new(Exception::SynchronizationPointLabelNotAnnounced, details)
         })?;
-        if point.waiting.remove(&federate) && !request.successfully {
+        if !point.waiting.remove(&federate) {
+            let details = format!("this federate has said of {label:?} already that it is there");
+            return Err(CallError::new(Exception::RTIinternalError, details));
+        }
+        if !request.successfully {
             point.failed.insert(federate);
         }
         self.finish_points();

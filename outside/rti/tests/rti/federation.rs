@@ -187,3 +187,16 @@ fn a_federation_may_bring_its_own_mim_but_not_send_the_standard_one() {
         "NameNotFound",
     );
 }
+
+#[test]
+fn a_name_is_not_empty() {
+    let mut harness = Harness::default();
+    harness.ask(1, request::Connect {});
+    harness.ask(1, create("F"));
+    for name in ["", " "] {
+        harness.refused(1, create(name), "RTIinternalError");
+        harness.refused(1, destroy(name), "RTIinternalError");
+        harness.refused(1, named(name, "F"), "RTIinternalError");
+    }
+    harness.ask(1, join("without a name", "F"));
+}

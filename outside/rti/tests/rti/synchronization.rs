@@ -70,7 +70,7 @@ fn a_point_for_all_waits_for_who_joins_later() {
     assert_eq!(taken(&mut harness, 1), ["registered go", "announced go"]);
     assert_eq!(taken(&mut harness, 2), ["announced go"]);
     harness.ask(1, achieved("go", true));
-    harness.ask(1, achieved("go", true));
+    harness.refused(1, achieved("go", true), "RTIinternalError");
     harness.ask(3, request::Connect {});
     let (federate_type, federation_name) = ("late".to_owned(), "F".to_owned());
     harness.ask(3, request::JoinFederationExecution { federate_type, federation_name });
@@ -116,10 +116,25 @@ fn registration_fails_by_a_callback() {
     let set =
         Some(FederateHandleSet { federate_handle: vec![FederateHandle { data: Bytes::from_static(b"1") }] });
     let call = request::RegisterFederationSynchronizationPointWithSet {
+        synchronization_point_label: "go on".to_owned(),
         synchronization_set: set,
         ..Default::default()
     };
     assert_eq!(harness.refused(2, call, "InvalidFederateHandle"), "a handle has 4 bytes, this one has 1");
+}
+
+#[test]
+fn a_point_has_a_label() {
+    let mut harness = Harness::joined(1);
+    for label in ["", "  "] {
+        let synchronization_point_label = label.to_owned();
+        let call = request::RegisterFederationSynchronizationPoint {
+            synchronization_point_label,
+            ..Default::default()
+        };
+        harness.refused(1, call, "RTIinternalError");
+    }
+    assert_eq!(taken(&mut harness, 1), [""; 0]);
 }
 
 #[test]
