@@ -11,6 +11,7 @@ use paceline_kernel::{SendBound, SendBounds};
 use crate::client::Client;
 use crate::exception::{Answer, CallError, Exception};
 use crate::fom::Fom;
+use crate::limits::RtiLimits;
 use crate::time::{LogicalTime, TimeKind};
 
 mod advance;
@@ -28,6 +29,7 @@ mod names;
 mod objects;
 mod ownership;
 mod retraction;
+pub(crate) mod status;
 mod support;
 mod switches;
 mod synchronization;
@@ -96,10 +98,11 @@ pub(crate) struct Federation {
     /// grant.
     grants_non_regulated: bool,
     watch: Watch,
+    limits: RtiLimits,
 }
 
 impl Federation {
-    pub(crate) fn new(name: String, fom: Fom, time: TimeKind) -> Self {
+    pub(crate) fn new(name: String, fom: Fom, time: TimeKind, limits: RtiLimits) -> Self {
         // Modules of 2010 do not have the switch, and their federates do go on.
         let grants_non_regulated = fom.switch("nonRegulatedGrant").is_none_or(is_on);
         let mut federation = Self {
@@ -118,6 +121,7 @@ impl Federation {
             bounds: SendBounds::default(),
             grants_non_regulated,
             watch: Watch::default(),
+            limits,
         };
         federation.add_managed(0);
         federation

@@ -16,10 +16,13 @@ mod exception;
 mod federation;
 pub mod fom;
 mod handles;
+mod limits;
 mod rti;
 mod time;
 
 pub use client::Client;
 pub use digest::{Digests, FederateDigest};
 pub use exception::{CallError, Exception};
+pub use federation::status::{FederateStatus, FederationStatus};
+pub use limits::RtiLimits;
 pub use rti::Rti;

@@ -14,9 +14,10 @@ use crate::exception::{Answer, CallError, Exception, not_yet};
 use crate::federation::{Federation, Newcomer};
 use crate::fom::Fom;
 use crate::handles::Handle;
+use crate::limits::RtiLimits;
 use crate::time::TimeKind;
 
-mod ending;
+mod administration;
 mod modules;
 
 use modules::{merged, read_mim, read_modules};
@@ -47,6 +48,7 @@ pub struct Rti {
     clients: BTreeMap<Client, Option<Membership>>,
     federations: BTreeMap<String, Federation>,
     evolved: EvolvedClients,
+    limits: RtiLimits,
 }
 
 /// All that the six ways to create a federation have in common.
@@ -263,12 +265,13 @@ impl Rti {
             let details = format!("a federation is called {name:?} already");
             return Err(CallError::new(Exception::FederationExecutionAlreadyExists, details));
         }
+        self.check_room()?;
         let time = TimeKind::named(&time)?;
         let mut fom = Fom::default();
         fom.merge(&read_mim(mim.as_ref())?)
             .map_err(|error| CallError::new(Exception::InvalidMIM, error.to_string()))?;
         let fom = merged(&fom, &read_modules(modules)?)?;
-        self.federations.insert(name.clone(), Federation::new(name, fom, time));
+        self.federations.insert(name.clone(), Federation::new(name, fom, time, self.limits));
         Ok(())
     }
 

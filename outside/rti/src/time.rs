@@ -110,6 +110,14 @@ impl LogicalTime {
         }
     }
 
+    /// As people read it.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Integer(number) => number.to_string(),
+            Self::Float(bits) => Self::to_float(bits).to_string(),
+        }
+    }
+
     /// Nothing, as an interval of the same kind.
     pub(crate) fn zero(self) -> Self {
         match self {

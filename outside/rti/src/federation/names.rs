@@ -21,6 +21,16 @@ impl Federation {
         !self.reserved.contains_key(name) && !self.named.contains_key(name)
     }
 
+    /// Whether so many names may be reserved in addition.
+    fn check_room(&self, names: usize) -> Answer<()> {
+        let limit = self.limits.reserved_names;
+        if names <= limit.saturating_sub(self.reserved.len()) {
+            return Ok(());
+        }
+        let details = format!("reserved-names={limit} is reached: so many may be reserved and not used");
+        Err(CallError::new(Exception::RTIinternalError, details))
+    }
+
     fn check_reserved(&self, federate: u32, name: &str) -> Answer<()> {
         if self.reserved.get(name) == Some(&federate) {
             return Ok(());
@@ -56,7 +66,7 @@ impl Federation {
         match call {
             Call::ReserveObjectInstanceName(r) => {
                 let object_instance_name = r.object_instance_name;
-                Self::check_legal(&object_instance_name).map(|()| {
+                Self::check_legal(&object_instance_name).and_then(|()| self.check_room(1)).map(|()| {
                     let told: Callback = if self.is_free(&object_instance_name) {
                         self.reserved.insert(object_instance_name.clone(), federate);
                         callback::ObjectInstanceNameReservationSucceeded { object_instance_name }.into()
@@ -93,6 +103,7 @@ impl Federation {
             return Err(CallError::new(Exception::NameSetWasEmpty, "at least one name is wanted"));
         }
         object_instance_names.iter().try_for_each(|name| Self::check_legal(name))?;
+        self.check_room(object_instance_names.len())?;
         let told: Callback = if object_instance_names.iter().all(|name| self.is_free(name)) {
             for name in &object_instance_names {
                 self.reserved.insert(name.clone(), federate);

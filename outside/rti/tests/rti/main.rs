@@ -3,6 +3,7 @@
 mod advisories;
 mod calls;
 mod carriage;
+mod damaged;
 mod digest;
 mod directed;
 mod evolved;
