@@ -5,23 +5,28 @@
 //! it causes; what breaks a rule ends its own session only.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use paceline_hla::{Call, CallResponse, Callback, CallbackRequest};
-use paceline_rti::{Client, Rti};
+use bytes::{Bytes, BytesMut};
+use paceline_hla::{Call, CallResponse, Callback, CallbackRequest, Response};
+use paceline_rti::{Client, Rti, RtiLimits};
 
-use crate::frame::{FRAME_MAX, Frame, FrameReader, Kind};
-use crate::session::{Received, ResumeError, Session, SessionId};
+use crate::frame::{Frame, FrameReader, Kind};
+use crate::limits::Limits;
+use crate::session::{Received, Session, SessionId};
 
 mod modules;
+mod opening;
+mod password;
+mod pressure;
+mod status;
 
-/// The version of the protocol that is spoken.
-const VERSION: u32 = 1;
-/// To a client that asks for another version.
-const UNSUPPORTED_VERSION: u32 = 1;
-/// To a client that names a session that is not there.
-const INVALID_SESSION: u32 = 1;
+pub use password::Password;
+pub use status::{HostStatus, MemberStatus};
+
+use pressure::Held;
+use status::Activity;
 
 /// A connection. Numbers are the caller's, and not used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,13 +42,15 @@ pub trait Outside {
     fn log(&mut self, line: &str);
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Link {
     reader: FrameReader,
     session: Option<SessionId>,
     out: BytesMut,
     /// It is closed once `out` is written.
     is_ending: bool,
+    /// From where it comes.
+    from: IpAddr,
 }
 
 #[derive(Debug)]
@@ -53,6 +60,12 @@ struct Member {
     link: Option<Connection>,
     /// When its connection was lost.
     lost_at: Duration,
+    /// From where it was opened.
+    from: IpAddr,
+    held: Held,
+    activity: Activity,
+    /// Whether others may wait until it has acknowledged more.
+    is_waited_for: bool,
 }
 
 /// All sessions, and the federations that they have joined.
@@ -66,23 +79,54 @@ pub struct Host<O> {
     last_client: u32,
     /// Connections that have something to write, or are to be closed.
     ready: BTreeSet<Connection>,
-    /// How long a session is kept without a connection.
-    patience: Duration,
+    limits: Limits,
+    password: Option<Password>,
+    /// Sessions for which more would wait than may.
+    overfull: BTreeSet<SessionId>,
+    /// The time, as far as it has been told.
+    now: Duration,
 }
 
 impl<O: Outside> Host<O> {
     /// A host without connections, which keeps sessions without one for `patience`.
     pub fn new(outside: O, patience: Duration) -> Self {
+        let reconnection_seconds = patience.as_secs() as usize;
+        Self::with_limits(outside, Limits { reconnection_seconds, ..Limits::default() })
+    }
+
+    /// A host without connections.
+    pub fn with_limits(outside: O, limits: Limits) -> Self {
         Self {
             outside,
-            rti: Rti::default(),
+            rti: Rti::new(RtiLimits {
+                federations: limits.federations,
+                reserved_names: limits.reserved_names,
+            }),
             links: BTreeMap::new(),
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
             last_client: 0,
             ready: BTreeSet::new(),
-            patience,
+            limits,
+            password: None,
+            overfull: BTreeSet::new(),
+            now: Duration::ZERO,
         }
+    }
+
+    /// From now on clients connect with this password.
+    pub fn set_password(&mut self, password: Password) {
+        self.password = Some(password);
+    }
+
+    /// What it has of the system.
+    pub fn outside(&self) -> &O {
+        &self.outside
+    }
+
+    /// What clients may ask for.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// A line for whoever runs the host.
@@ -90,9 +134,34 @@ impl<O: Outside> Host<O> {
         self.outside.log(line);
     }
 
-    /// Somebody has connected.
+    /// A client of this machine has connected.
     pub fn connect(&mut self, connection: Connection) {
-        self.links.insert(connection, Link::default());
+        self.connect_from(connection, IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+
+    /// Somebody has connected. False if that address has as many sessions as it may have.
+    pub fn connect_from(&mut self, connection: Connection, from: IpAddr) -> bool {
+        let sessions = self.sessions.values().filter(|member| member.from == from).count();
+        let others = self.links.values().filter(|link| link.session.is_none() && link.from == from).count();
+        let limit = self.limits.sessions_per_address;
+        // One of them may want to come back along a new connection.
+        if sessions + others > limit {
+            self.log(&format!("{from} is refused: sessions-per-address={limit} is reached"));
+            return false;
+        }
+        let (reader, out) = (FrameReader::default(), BytesMut::new());
+        self.links.insert(connection, Link { reader, session: None, out, is_ending: false, from });
+        true
+    }
+
+    /// Whether a session uses this connection.
+    pub fn has_session(&self, connection: Connection) -> bool {
+        self.links.get(&connection).is_some_and(|link| link.session.is_some())
+    }
+
+    /// Says what time it is, on a clock that never goes back.
+    pub fn set_now(&mut self, now: Duration) {
+        self.now = now;
     }
 
     /// Connections that have something to write, or are to be closed.
@@ -118,8 +187,9 @@ impl<O: Outside> Host<O> {
 
     /// Ends the sessions that have been without a connection for too long.
     pub fn expire(&mut self, now: Duration) {
+        let patience = self.limits.reconnection();
         let is_late =
-            |member: &Member| member.link.is_none() && now.saturating_sub(member.lost_at) >= self.patience;
+            |member: &Member| member.link.is_none() && now.saturating_sub(member.lost_at) >= patience;
         let late = self.sessions.iter().filter(|(_, member)| is_late(member));
         for session in late.map(|(session, _)| *session).collect::<Vec<_>>() {
             self.outside.log("a client did not come back");
@@ -183,71 +253,16 @@ impl<O: Outside> Host<O> {
         self.clients.remove(&member.client);
         let mut callbacks = Vec::new();
         self.rti.remove(member.client, &mut callbacks);
+        self.release(session);
         self.hand_out(callbacks);
-    }
-
-    /// Tells a client that has no session why not.
-    fn refuse(&mut self, connection: Connection, kind: Kind, body: &[u32]) {
-        let mut bytes = BytesMut::new();
-        body.iter().for_each(|number| bytes.put_u32(*number));
-        let frame = Frame { number: Some(1), session: 0, last_received: None, kind, body: bytes.freeze() };
-        let link = self.links.get_mut(&connection).expect("a frame came along it");
-        frame.write(&mut link.out);
-        self.close(connection);
-    }
-
-    fn open(&mut self, connection: Connection, frame: &Frame) {
-        let version = frame.body.first_chunk().map(|version| u32::from_be_bytes(*version));
-        if version != Some(VERSION) {
-            self.outside.log(&format!("a client speaks version {version:?}, {VERSION} is spoken here"));
-            return self.refuse(connection, Kind::NewSessionStatus, &[UNSUPPORTED_VERSION]);
-        }
-        let session = loop {
-            let id = SessionId(self.outside.random());
-            if id.0 != 0 && !self.sessions.contains_key(&id) {
-                break id;
-            }
-        };
-        self.last_client += 1;
-        let client = Client(self.last_client);
-        let link = self.links.get_mut(&connection).expect("a frame came along it");
-        link.session = Some(session);
-        link.reader.set_limit(FRAME_MAX);
-        let opened = Session::open(session, &mut link.out);
-        let member = Member { session: opened, client, link: Some(connection), lost_at: Duration::ZERO };
-        self.sessions.insert(session, member);
-        self.clients.insert(client, session);
-        self.ready.insert(connection);
-    }
-
-    fn resume(&mut self, connection: Connection, frame: &Frame) {
-        let session = SessionId(frame.session);
-        let Some(member) = self.sessions.get_mut(&session) else {
-            self.outside.log("a client comes back to a session that is not there");
-            return self.refuse(connection, Kind::ResumeStatus, &[INVALID_SESSION, 1 << 31]);
-        };
-        // The old connection may not be known to be lost. What is still buffered there comes again along this
-        // one.
-        let old = member.link.replace(connection);
-        let link = self.links.get_mut(&connection).expect("a frame came along it");
-        link.session = Some(session);
-        link.reader.set_limit(FRAME_MAX);
-        let resumed = member.session.resume(&frame.body, &mut link.out);
-        self.ready.insert(connection);
-        if let Some(link) = old.and_then(|old| self.links.get_mut(&old)) {
-            link.session = None;
-        }
-        old.into_iter().for_each(|old| self.close(old));
-        if let Err(error) = resumed {
-            self.refuse(connection, Kind::ResumeStatus, &[ResumeError::STATUS, 1 << 31]);
-            self.fail(connection, &error.to_string());
-        }
     }
 
     fn take_session_frame(&mut self, connection: Connection, session: SessionId, frame: Frame) {
         let member = self.sessions.get_mut(&session).expect("a link has a session that is there");
         let link = self.links.get_mut(&connection).expect("a frame came along it");
-        match member.session.receive(frame, &mut link.out) {
+        let received = member.session.receive(frame, &mut link.out);
+        self.note_acknowledged(session);
+        match received {
             Ok(Received::Call { number, call }) => self.answer(session, number, call.call),
             Ok(Received::Ended) => {
                 self.close(connection);
@@ -263,21 +278,32 @@ impl<O: Outside> Host<O> {
     fn answer(&mut self, session: SessionId, number: u32, call: Option<Call>) {
         let client = self.sessions[&session].client;
         let mut callbacks = Vec::new();
-        let response = match call {
-            Some(mut call) => {
+        let is_sending = call.as_ref().is_some_and(pressure::is_sending);
+        let is_request = call.as_ref().is_some_and(status::is_request);
+        let refusal = call.as_ref().zip(self.password.as_ref()).and_then(|(call, it)| it.refusal(call));
+        let response = match (refusal, call) {
+            (Some(refusal), _) => {
+                self.log("a client has not the right password");
+                refusal
+            }
+            (None, Some(mut call)) => {
                 self.open_modules(&mut call);
                 self.rti.call(client, call, &mut callbacks)
             }
-            None => Rti::unknown_call(),
+            (None, None) => Rti::unknown_call(),
         };
-        let response = CallResponse { response: Some(response) };
-        self.with_output(session, |session, out| session.respond(number, &response, out));
+        let is_request = is_request && !matches!(response, Response::Exception(_));
+        let member = self.sessions.get_mut(&session).expect("it has called");
+        member.activity.note_call(is_request, self.now);
+        let waits_for = if is_sending { self.slow_receivers(session, &callbacks) } else { BTreeSet::new() };
+        self.answer_after(session, (number, CallResponse { response: Some(response) }), waits_for);
         self.hand_out(callbacks);
     }
 
     /// Writes something of a session, to its connection if it has one; all of it is kept.
     fn with_output(&mut self, session: SessionId, write: impl FnOnce(&mut Session, &mut BytesMut)) {
         let Some(member) = self.sessions.get_mut(&session) else { return };
+        let queued = self.limits.queued_bytes;
         match member.link.and_then(|link| self.links.get_mut(&link).map(|found| (link, found))) {
             Some((connection, link)) => {
                 write(&mut member.session, &mut link.out);
@@ -285,13 +311,34 @@ impl<O: Outside> Host<O> {
             }
             None => write(&mut member.session, &mut BytesMut::new()),
         }
+        if member.session.kept_bytes() > queued {
+            self.overfull.insert(session);
+        }
     }
 
     fn hand_out(&mut self, callbacks: Vec<(Client, Callback)>) {
         for (client, callback) in callbacks {
             let Some(session) = self.clients.get(&client).copied() else { continue };
+            let member = self.sessions.get_mut(&session).expect("it has a client");
+            member.activity.note_callback(&callback);
             let request = CallbackRequest { callback: Some(callback) };
             self.with_output(session, |session, out| session.call_back(&request, out));
+        }
+        while let Some(session) = self.overfull.pop_first() {
+            self.give_up(session);
+        }
+    }
+
+    /// Ends a session that does not take what waits for it.
+    fn give_up(&mut self, session: SessionId) {
+        let reason = format!("a client does not read: queued-bytes={} is reached", self.limits.queued_bytes);
+        match self.sessions.get(&session).map(|member| member.link) {
+            Some(Some(connection)) => self.fail(connection, &reason),
+            Some(None) => {
+                self.log(&reason);
+                self.end(session);
+            }
+            None => {}
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! [`FrameReader`] cuts what comes along a connection into frames. [`Session`] numbers what is sent, knows
 //! what has arrived, and sends the rest again when its client comes back on another connection. [`Host`] has
-//! the run-time infrastructure behind all of them, and [`Server`] carries their bytes over TCP.
+//! the run-time infrastructure behind all of them, and [`Server`] carries their bytes over TCP, TLS 1.3 and
+//! WebSocket.
 
 #![forbid(unsafe_code)]
 
@@ -11,14 +12,19 @@ mod archive;
 mod folder;
 mod frame;
 mod host;
+mod limits;
 mod server;
 mod session;
 mod system;
+mod transport;
 
 pub use archive::{ArchiveError, MODULE_MAX, RATIO_MAX, unpack};
 pub use folder::{ModuleError, ModuleFolder};
 pub use frame::{FRAME_MAX, Frame, FrameError, FrameReader, HEADER, Kind, OPENING_MAX};
-pub use host::{Connection, Host, Outside};
+pub use host::{Connection, Host, HostStatus, MemberStatus, Outside, Password};
+pub use limits::{LimitError, Limits};
+pub use rustls::ServerConfig;
 pub use server::{Server, Stopper};
 pub use session::{Received, ResumeError, Session, SessionError, SessionId};
 pub use system::System;
+pub use transport::{Carrier, Endpoint, EndpointError, TlsError, TransportError, tls_config};

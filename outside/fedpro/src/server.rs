@@ -1,23 +1,31 @@
-//! The host on TCP: one thread reads all that has come, lets the host decide, and writes.
+//! The host on sockets: one thread reads all that has come, lets the host decide, and writes.
 //!
 //! Many calls are handled in one wake-up, and what they cause is written once for each connection.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, BytesMut};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
+use rustls::ServerConfig;
 
 use crate::host::{Connection, Host, Outside};
+use crate::transport::{Carrier, Transport};
+
+#[cfg(unix)]
+mod status;
+mod stream;
+
+use stream::{Progress, Stream};
 
 const WAKER: Token = Token(0);
+const STATUS: Token = Token(1);
 /// The first token of a listener or a connection.
-const FIRST: usize = 1;
+const FIRST: usize = 2;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 /// How many of them from one connection before others have their turn.
@@ -26,17 +34,6 @@ const CHUNKS: usize = 16;
 const EXPIRY: Duration = Duration::from_secs(1);
 /// How long clients may take to read what a server says at its end.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-#[derive(Debug)]
-struct Stream {
-    stream: TcpStream,
-    /// What the system has not taken yet.
-    unwritten: BytesMut,
-    is_ending: bool,
-    /// When all was written to one that is ending. Until the client has closed it, too, it is read and
-    /// nothing is done with what comes: closed at once, it could take with it what the client has not read.
-    shut_at: Option<Instant>,
-}
 
 /// Ends a server from another thread.
 #[derive(Clone, Debug)]
@@ -53,18 +50,30 @@ impl Stopper {
     }
 }
 
+/// Where a server listens, and what comes there.
+#[derive(Debug)]
+struct Listener {
+    socket: TcpListener,
+    carrier: Carrier,
+    tls: Option<Arc<ServerConfig>>,
+}
+
 /// A host with its connections.
 #[derive(Debug)]
 pub struct Server<O> {
     host: Host<O>,
-    listeners: BTreeMap<usize, TcpListener>,
+    listeners: BTreeMap<usize, Listener>,
     poll: Poll,
     streams: BTreeMap<usize, Stream>,
     next: usize,
     /// Connections that may have more to read than was read in one turn.
     unread: Vec<usize>,
+    /// Room for what is read at once.
+    chunk: Vec<u8>,
     /// Listeners at which somebody may wait who could not be accepted.
     unaccepted: BTreeSet<usize>,
+    #[cfg(unix)]
+    status: Option<status::StatusListener>,
     stopper: Stopper,
     started: Instant,
 }
@@ -82,26 +91,35 @@ impl<O: Outside> Server<O> {
             streams: BTreeMap::new(),
             next: FIRST,
             unread: Vec::new(),
+            chunk: Vec::new(),
             unaccepted: BTreeSet::new(),
+            #[cfg(unix)]
+            status: None,
             stopper,
             started: Instant::now(),
         })
     }
 
-    /// A server that listens on `address`; port 0 is any that is free.
+    /// A server that listens on `address` without TLS; port 0 is any that is free.
     pub fn bind(address: SocketAddr, host: Host<O>) -> io::Result<Self> {
         let mut server = Self::new(host)?;
-        server.listen(address)?;
+        server.listen(address, Carrier::Stream, None)?;
         Ok(server)
     }
 
-    /// Listens on `address`, too; port 0 is any that is free. Returns where it listens.
-    pub fn listen(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
-        let mut listener = TcpListener::bind(address)?;
+    /// Listens on `address`, too; port 0 is any that is free. With a configuration all of it is inside TLS.
+    /// Returns where it listens.
+    pub fn listen(
+        &mut self,
+        address: SocketAddr,
+        carrier: Carrier,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> io::Result<SocketAddr> {
+        let mut socket = TcpListener::bind(address)?;
         let place = self.take_number();
-        self.poll.registry().register(&mut listener, Token(place), Interest::READABLE)?;
-        let address = listener.local_addr()?;
-        self.listeners.insert(place, listener);
+        self.poll.registry().register(&mut socket, Token(place), Interest::READABLE)?;
+        let address = socket.local_addr()?;
+        self.listeners.insert(place, Listener { socket, carrier, tls });
         Ok(address)
     }
 
@@ -113,7 +131,7 @@ impl<O: Outside> Server<O> {
     /// Where it listened first.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let first = self.listeners.values().next();
-        first.ok_or(ErrorKind::NotConnected).map_err(io::Error::from)?.local_addr()
+        first.ok_or(ErrorKind::NotConnected).map_err(io::Error::from)?.socket.local_addr()
     }
 
     /// What ends it.
@@ -130,7 +148,7 @@ impl<O: Outside> Server<O> {
         }
         // Nobody new may come.
         for mut listener in std::mem::take(&mut self.listeners).into_values() {
-            self.poll.registry().deregister(&mut listener)?;
+            self.poll.registry().deregister(&mut listener.socket)?;
         }
         let ended = self.host.end_all("the run-time infrastructure has ended");
         self.collect_all();
@@ -149,11 +167,14 @@ impl<O: Outside> Server<O> {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             result => result?,
         }
+        self.host.set_now(self.started.elapsed());
         unread.into_iter().for_each(|connection| self.read(connection));
         self.unaccepted.clone().into_iter().for_each(|listener| self.accept(listener));
         for event in &*events {
             match event.token() {
                 WAKER => {}
+                #[cfg(unix)]
+                STATUS => self.show_status(),
                 Token(listener) if self.listeners.contains_key(&listener) => self.accept(listener),
                 Token(connection) => {
                     if event.is_readable() || event.is_read_closed() {
@@ -171,16 +192,32 @@ impl<O: Outside> Server<O> {
 
     fn expire(&mut self) {
         self.host.expire(self.started.elapsed());
-        let is_late = |stream: &Stream| stream.shut_at.is_some_and(|since| since.elapsed() >= FAREWELL);
-        let late: Vec<usize> =
-            self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(place, _)| *place).collect();
-        late.into_iter().for_each(|connection| self.drop_stream(connection));
+        let (limits, patience) = (self.host.limits(), self.host.limits().first_message());
+        let is_silent = |stream: &Stream| !stream.has_session && stream.opened_at.elapsed() >= patience;
+        let mut late = Vec::new();
+        for (place, stream) in &self.streams {
+            if stream.lingers(FAREWELL) {
+                late.push((*place, None));
+            } else if is_silent(stream) {
+                let seconds = limits.first_message_seconds;
+                late.push((
+                    *place,
+                    Some(format!(
+                        "a connection is closed: no session has come in time, first-message-seconds={seconds}"
+                    )),
+                ));
+            }
+        }
+        for (place, line) in late {
+            line.into_iter().for_each(|line| self.host.log(&line));
+            self.drop_stream(place);
+        }
     }
 
     fn accept(&mut self, place: usize) {
         while let Some(listener) = self.listeners.get(&place) {
-            match listener.accept() {
-                Ok((stream, _)) => self.take_stream(stream),
+            match listener.socket.accept() {
+                Ok((socket, from)) => self.take_stream(place, socket, from),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.unaccepted.remove(&place);
                     return;
@@ -198,45 +235,61 @@ impl<O: Outside> Server<O> {
         }
     }
 
-    fn take_stream(&mut self, mut stream: TcpStream) {
+    fn take_stream(&mut self, place: usize, mut socket: TcpStream, from: SocketAddr) {
         let connection = self.take_number();
         // A callback should not wait for the acknowledgement of the one before.
-        let is_fast = stream.set_nodelay(true);
+        let is_fast = socket.set_nodelay(true);
         let interest = Interest::READABLE;
         let registered =
-            is_fast.and_then(|()| self.poll.registry().register(&mut stream, Token(connection), interest));
+            is_fast.and_then(|()| self.poll.registry().register(&mut socket, Token(connection), interest));
         if let Err(error) = registered {
             return self.host.log(&format!("a connection cannot be used: {error}"));
         }
-        self.streams.insert(
-            connection,
-            Stream { stream, unwritten: BytesMut::new(), is_ending: false, shut_at: None },
-        );
-        self.host.connect(Connection(connection));
+        let Listener { carrier, tls, .. } = &self.listeners[&place];
+        match Transport::new(*carrier, tls.as_ref()) {
+            Ok(transport) if self.host.connect_from(Connection(connection), from.ip()) => {
+                self.streams.insert(connection, Stream::new(socket, transport));
+            }
+            Ok(_) => {}
+            Err(error) => self.host.log(&format!("a connection cannot be used: {error}")),
+        }
     }
 
     fn read(&mut self, connection: usize) {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = std::mem::take(&mut self.chunk);
+        chunk.resize(CHUNK, 0);
+        let is_open = self.read_into(connection, &mut chunk);
+        self.chunk = chunk;
+        if is_open {
+            // What its transport answers by itself goes out at once.
+            self.write(connection);
+        } else {
+            self.drop_stream(connection);
+        }
+    }
+
+    /// Reads what there is, up to a limit; false at the end.
+    fn read_into(&mut self, connection: usize, chunk: &mut [u8]) -> bool {
         for _ in 0..CHUNKS {
-            let Some(stream) = self.streams.get_mut(&connection) else { return };
-            match stream.stream.read(&mut chunk) {
-                Ok(0) => return self.drop_stream(connection),
-                Ok(size) => {
-                    // Some clients wait for the acknowledgement before they send the rest of what they have
-                    // written.
-                    acknowledge(&stream.stream);
-                    if stream.is_ending {
-                        continue;
-                    }
-                    self.host.receive(Connection(connection), &chunk[..size]);
+            let Some(stream) = self.streams.get_mut(&connection) else { return true };
+            match stream.read(chunk) {
+                Progress::Frames(frames) => self.host.receive(Connection(connection), frames),
+                Progress::Later => return true,
+                Progress::Gone => return false,
+                Progress::Wrong(error) => {
+                    self.host.log(&format!("a connection is closed: {error}"));
+                    // The client hears why, if it listens.
+                    let _ = stream.write();
+                    return false;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return self.drop_stream(connection),
+            }
+            if !stream.has_session && self.host.has_session(Connection(connection)) {
+                stream.note_session(self.host.limits().frame_bytes);
             }
         }
         // The system tells of what is left only once more comes.
         self.unread.push(connection);
+        true
     }
 
     fn collect_all(&mut self) {
@@ -249,50 +302,37 @@ impl<O: Outside> Server<O> {
     fn collect(&mut self, connection: usize) {
         let Some((out, is_ending)) = self.host.take_output(Connection(connection)) else { return };
         let Some(stream) = self.streams.get_mut(&connection) else { return };
-        stream.unwritten.extend_from_slice(&out);
-        stream.is_ending |= is_ending;
+        if let Err(error) = stream.add(out) {
+            self.host.log(&format!("a connection is closed: {error}"));
+            return self.drop_stream(connection);
+        }
+        if is_ending {
+            stream.end();
+        }
         self.write(connection);
     }
 
     fn write(&mut self, connection: usize) {
         let Some(stream) = self.streams.get_mut(&connection) else { return };
-        while !stream.unwritten.is_empty() {
-            match stream.stream.write(&stream.unwritten) {
-                Ok(size) => stream.unwritten.advance(size),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let interest = Interest::READABLE | Interest::WRITABLE;
-                    let registry = self.poll.registry();
-                    if registry.reregister(&mut stream.stream, Token(connection), interest).is_err() {
-                        self.drop_stream(connection);
-                    }
-                    return;
-                }
-                Err(_) => return self.drop_stream(connection),
-            }
-        }
-        if stream.is_ending && stream.shut_at.is_none() {
-            stream.shut_at = Some(Instant::now());
-            if stream.stream.shutdown(Shutdown::Write).is_err() {
-                self.drop_stream(connection);
-            }
+        let is_full = match stream.write() {
+            Ok(true) => return,
+            Ok(false) => self.poll.registry().reregister(
+                &mut stream.socket,
+                Token(connection),
+                Interest::READABLE | Interest::WRITABLE,
+            ),
+            Err(error) => Err(error),
+        };
+        if is_full.is_err() {
+            self.drop_stream(connection);
         }
     }
 
     fn drop_stream(&mut self, connection: usize) {
         if let Some(mut stream) = self.streams.remove(&connection) {
             // The system forgets a socket that is closed by itself.
-            let _ = self.poll.registry().deregister(&mut stream.stream);
+            let _ = self.poll.registry().deregister(&mut stream.socket);
         }
         self.host.lose(Connection(connection), self.started.elapsed());
     }
 }
-
-#[cfg(target_os = "linux")]
-fn acknowledge(stream: &TcpStream) {
-    // A socket that does not take it is only slower.
-    let _ = rustix::net::sockopt::set_tcp_quickack(stream, true);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn acknowledge(_stream: &TcpStream) {}

@@ -158,6 +158,13 @@ impl Session {
             Kind::CallbackResponse => {
                 // The body has the callback's number, but some clients leave it empty.
                 self.note(frame.number);
+                // Those put it where their own should be, and say 0 of what they have received: one that
+                // makes no calls would never acknowledge anything.
+                let named = frame.body.first_chunk().map(|number| u32::from_be_bytes(*number));
+                let in_header = frame.number.filter(|_| matches!(frame.last_received, None | Some(0)));
+                if let Some(number) = named.or(in_header).filter(|number| !is_later(*number, self.sent)) {
+                    self.forget_up_to(number);
+                }
                 Ok(Received::CallbackHandled)
             }
             Kind::Heartbeat => {

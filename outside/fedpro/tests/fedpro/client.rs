@@ -11,6 +11,21 @@ use paceline_hla::{Call, CallRequest, CallResponse, Callback, CallbackRequest, M
 pub struct Inside {
     pub drawn: u64,
     pub modules: BTreeMap<String, Bytes>,
+    /// What was logged.
+    pub lines: Vec<String>,
+}
+
+/// A module with one interaction class.
+const MODULE: &[u8] = br#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010"><interactions>
+<interactionClass><name>HLAinteractionRoot</name><interactionClass><name>Line</name>
+<sharing>PublishSubscribe</sharing><transportation>HLAreliable</transportation><order>Receive</order>
+</interactionClass></interactionClass></interactions></objectModel>"#;
+
+impl Inside {
+    pub fn with_module() -> Self {
+        let modules = [("fom.xml".to_owned(), Bytes::from_static(MODULE))].into();
+        Self { modules, ..Self::default() }
+    }
 }
 
 impl Outside for Inside {
@@ -25,7 +40,7 @@ impl Outside for Inside {
     }
 
     fn log(&mut self, line: &str) {
-        eprintln!("{line}");
+        self.lines.push(line.to_owned());
     }
 }
 

@@ -18,25 +18,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MODULE: &[u8] = b"<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2010\"/>";
 
 fn host() -> Host<Inside> {
-    let modules = [("fom.xml".to_owned(), Bytes::from_static(MODULE))].into();
-    Host::new(Inside { modules, ..Inside::default() }, PATIENCE)
+    Host::new(Inside::with_module(), PATIENCE)
 }
 
 /// What was written to a connection; nothing if it is gone or to be closed with nothing more.
-fn written(host: &mut Host<Inside>, connection: usize) -> (Vec<u8>, bool) {
+pub fn written(host: &mut Host<Inside>, connection: usize) -> (Vec<u8>, bool) {
     host.take_ready();
     host.take_output(Connection(connection))
         .map_or((Vec::new(), true), |(out, is_ending)| (out.to_vec(), is_ending))
 }
 
-fn exchange(host: &mut Host<Inside>, connection: usize, client: &mut Client, bytes: &[u8]) -> bool {
+pub fn exchange(host: &mut Host<Inside>, connection: usize, client: &mut Client, bytes: &[u8]) -> bool {
     host.receive(Connection(connection), bytes);
     let (out, is_ending) = written(host, connection);
     client.read(&out);
     is_ending
 }
 
-fn opened(host: &mut Host<Inside>, connection: usize) -> Client {
+pub fn opened(host: &mut Host<Inside>, connection: usize) -> Client {
     let (mut client, opening) = Client::open();
     host.connect(Connection(connection));
     assert!(!exchange(host, connection, &mut client, &opening));
@@ -44,7 +43,12 @@ fn opened(host: &mut Host<Inside>, connection: usize) -> Client {
 }
 
 #[track_caller]
-fn ask(host: &mut Host<Inside>, connection: usize, client: &mut Client, call: impl Into<Call>) -> Response {
+pub fn ask(
+    host: &mut Host<Inside>,
+    connection: usize,
+    client: &mut Client,
+    call: impl Into<Call>,
+) -> Response {
     let (number, bytes) = client.call(call);
     assert!(!exchange(host, connection, client, &bytes));
     client.responses[&number].clone()
@@ -55,11 +59,20 @@ fn create(module: FomModuleSource) -> request::CreateFederationExecution {
     request::CreateFederationExecution { federation_name, fom_module }
 }
 
-fn join() -> request::JoinFederationExecution {
+/// A federation of this name, with the module that there is.
+pub fn create_named(name: &str) -> request::CreateFederationExecution {
+    let federation_name = name.to_owned();
+    request::CreateFederationExecution {
+        federation_name,
+        ..create(FomModuleSource::Url("fom.xml".to_owned()))
+    }
+}
+
+pub fn join() -> request::JoinFederationExecution {
     request::JoinFederationExecution { federate_type: "test".to_owned(), federation_name: "F".to_owned() }
 }
 
-fn register(label: u32) -> request::RegisterFederationSynchronizationPoint {
+pub fn register(label: u32) -> request::RegisterFederationSynchronizationPoint {
     let synchronization_point_label = label.to_string();
     request::RegisterFederationSynchronizationPoint { synchronization_point_label, ..Default::default() }
 }

@@ -3,10 +3,15 @@
 mod archives;
 mod client;
 mod cuts;
+mod damage;
 mod folders;
 mod frames;
+mod guards;
 mod hosts;
+mod pressure;
 mod proxy;
 mod servers;
 mod sessions;
+mod status;
 mod strangers;
+mod transports;

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use paceline_fedpro::{Host, Kind, Server};
+use paceline_fedpro::{Carrier, Host, Kind, Server};
 use paceline_hla::{Call, Callback, Response, callback, request};
 
 use crate::client::{Client, Inside};
@@ -88,8 +88,9 @@ fn clients_are_served_and_come_back_and_the_server_ends() {
 fn a_server_that_ends_tells_its_clients_why_and_closes() {
     let host = Host::new(Inside::default(), Duration::from_secs(60));
     let mut server = Server::new(host).expect("a server");
-    let addresses =
-        [(); 2].map(|()| server.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port is free"));
+    let addresses = [(); 2].map(|()| {
+        server.listen(SocketAddr::from(([127, 0, 0, 1], 0)), Carrier::Stream, None).expect("a port is free")
+    });
     assert_ne!(addresses[0], addresses[1]);
     let stopper = server.stopper();
     let running = thread::spawn(move || server.run());

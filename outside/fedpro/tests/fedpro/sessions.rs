@@ -91,6 +91,23 @@ fn what_arrived_is_not_kept() {
 }
 
 #[test]
+fn a_callback_that_was_handled_has_arrived_with_all_before_it() {
+    let mut out = BytesMut::new();
+    let mut session = Session::open(ID, &mut out);
+    (0..4).for_each(|text| session.call_back(&told(text), &mut out));
+    let each = session.kept_bytes() / 4;
+    let mut kept_after = |number, last_received, body: &'static [u8]| {
+        let response = frame(Kind::CallbackResponse, number, last_received, Bytes::from_static(body));
+        session.receive(response, &mut out).expect("a response");
+        session.kept_bytes() / each
+    };
+    assert_eq!(kept_after(1, None, &[0, 0, 0, 3]), 2, "the body names 3, the second callback");
+    assert_eq!(kept_after(9, Some(1), &[]), 2, "that is its own number");
+    assert_eq!(kept_after(99, Some(0), &[]), 2, "that was never sent");
+    assert_eq!(kept_after(4, Some(0), &[]), 1, "some put the callback's number into the header");
+}
+
+#[test]
 fn a_session_ends_by_either_type() {
     for (kind, answer) in [
         (Kind::TerminateSession, Kind::SessionTerminated),
