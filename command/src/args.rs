@@ -1,6 +1,7 @@
 //! The command line of `paceline`: its commands, and the arguments of `machine`, `compare` and the lab. Those
-//! of `pace`, `lvt` and `network` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`,
-//! `network/arguments.rs`), those of the commands that every program has in `simulation/app/src/args.rs`.
+//! of `pace`, `lvt`, `network` and `rti` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`,
+//! `network/arguments.rs`, `rti/arguments.rs`), those of the commands that every program has in
+//! `simulation/app/src/args.rs`.
 
 #[cfg(target_os = "linux")]
 mod pace;
@@ -21,6 +22,7 @@ use paceline_app::together::JoinArguments;
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
+use crate::rti::arguments::{RTI_EXAMPLES, RtiArguments};
 #[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
 
@@ -91,6 +93,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = pace::EXAMPLES)]
     Pace(PaceArguments),
+    /// Serves federates of the High Level Architecture (HLA 4): a run-time infrastructure that their clients
+    /// join through the Federate Protocol
+    #[command(after_help = RTI_EXAMPLES)]
+    Rti(RtiArguments),
     /// Builds the Xen hypervisor with Paceline's schedulers, boots it under emulation, and runs experiments
     /// on it
     #[cfg(target_os = "linux")]

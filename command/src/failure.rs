@@ -29,6 +29,8 @@ pub enum Special {
     /// A command cannot be run, or cannot be paced by the requested policy.
     #[cfg(target_os = "linux")]
     Pace(paceline_pace::RunError),
+    /// The run-time infrastructure cannot be served.
+    Rti(String),
     /// The lab's program, which carries out this command, is not there.
     NoLab(String),
 }
@@ -52,6 +54,7 @@ impl OwnFailure for Special {
             }
             #[cfg(target_os = "linux")]
             Self::Pace(error) => error.to_string(),
+            Self::Rti(problem) => problem.clone(),
             Self::NoLab(command) => format!(
                 "`paceline {command}` is a command of the program {LAB}, which is neither beside this one nor in PATH; build it \
                  beside this one: cargo build --release -p {LAB}"
@@ -67,7 +70,7 @@ impl OwnFailure for Special {
             #[cfg(target_os = "linux")]
             Self::Guest(_) => ExitCode::from(1),
             Self::Machine(_, OutcomeError::Machine(error)) if is_of_the_spec(error) => ExitCode::from(2),
-            Self::Machine(..) | Self::Disagree(_) => ExitCode::from(1),
+            Self::Machine(..) | Self::Disagree(_) | Self::Rti(_) => ExitCode::from(1),
             #[cfg(target_os = "linux")]
             Self::Lvt(_) => ExitCode::from(1),
             // As shells and other programs that run a command do.

@@ -21,6 +21,7 @@ mod models;
 mod network;
 #[cfg(target_os = "linux")]
 mod pace;
+mod rti;
 
 use std::process::ExitCode;
 
@@ -67,6 +68,7 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
         Command::Network(arguments) => network::network(&arguments),
         Command::Check(arguments) => keys::listed(arguments.keys, || check_any(&arguments)),
         Command::Reproduce(given) => return lab::start("reproduce", &given.arguments),
+        Command::Rti(arguments) => rti::rti(&arguments),
         Command::List => list::list(),
         #[cfg(target_os = "linux")]
         Command::Xen(given) => return lab::start("xen", &given.arguments),

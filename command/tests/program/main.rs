@@ -28,6 +28,8 @@ mod protocols;
 mod readme;
 mod replicate;
 mod resume;
+#[cfg(target_os = "linux")]
+mod rti;
 mod run;
 mod scripts;
 mod strangers;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{paceline, stderr, stdout};
+use rustix::process::Signal;
+
+use crate::rti::Served;
+use crate::{folder_of, paceline, stderr, stdout};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -65,6 +68,13 @@ fn the_commands_of_its_table_run() {
                 let options = arguments.iter().take_while(|argument| **argument != "--").copied();
                 printed(&options.chain(["--", "true"]).collect::<Vec<_>>());
             }
+            // It goes on until it is ended.
+            "rti" => {
+                let folder = folder_of(&[]);
+                let served =
+                    Served::start(folder.path(), &[&arguments[1..], &["--listen", "127.0.0.1:0"]].concat());
+                assert_eq!(served.end(Signal::INT).2, Some(130));
+            }
             // Without the emulator this says what gets it.
             "emulate" => {
                 let short = short_form(arguments[1]);
@@ -92,5 +102,5 @@ fn the_commands_of_its_table_run() {
             }
         }
     }
-    assert_eq!(seen, BTreeSet::from(["emulate", "machine", "pace", "reproduce", "run"]));
+    assert_eq!(seen, BTreeSet::from(["emulate", "machine", "pace", "reproduce", "rti", "run"]));
 }

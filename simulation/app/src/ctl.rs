@@ -9,7 +9,7 @@
 #[cfg(unix)]
 mod control;
 #[cfg(unix)]
-mod folder;
+pub mod folder;
 
 #[cfg(unix)]
 pub use control::Control;
