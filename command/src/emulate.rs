@@ -7,24 +7,26 @@
 mod progress;
 mod trace;
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use paceline_app::args::{ResultArguments, ResumeArguments};
 use paceline_app::failure::CommandError;
 use paceline_app::loaded::{Loaded, Source};
 use paceline_app::memory::Estimate;
 use paceline_app::progress::{Progress, warn};
 use paceline_app::summary::{Finished, Subject};
-use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, stdout, text};
+use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, resume, stdout, text};
 use paceline_emulate::guest::Emulator;
 use paceline_emulate::run::placed::Failures;
-use paceline_emulate::run::{GrantPolicy, MachineObserver, Terms};
+use paceline_emulate::run::{GrantPolicy, MachineObserver, SavedMachines, Terms};
 use paceline_emulate::scenario::{Emulation, LeftBehind, Ready, StartError, Watched};
 use paceline_engine::determinism::{Comparison, DeterminismError, Same};
-use paceline_engine::{Protocol, Simulation, default_federates};
+use paceline_engine::{CheckpointFile, Protocol, Simulation, default_federates};
 use paceline_kernel::{Balance, Time};
 use paceline_results::{ResultFile, Summary};
-use paceline_scenario::inputs::recorded;
+use paceline_scenario::inputs::{Input, recorded};
 use paceline_scenario::{Scenario, ScenarioError, Section};
 use serde_json::Value;
 
@@ -45,19 +47,52 @@ pub fn is_emulation(scenario: &Scenario) -> bool {
     scenario.has("guest") || scenario.has("network") && !scenario.has("model")
 }
 
+/// Whether a file is the checkpoint of a run with guests.
+pub fn is_checkpoint(file: &Path) -> bool {
+    resume::kind(file).is_some_and(|kind| kind == KIND.name)
+}
+
 pub fn run(arguments: &EmulateArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
     let (read, inputs) = recorded(&source.folder, || read(&source));
     let (emulation, settings, order) = read?;
-    let emulator = Emulator::find().map_err(|error| Special::NoGuest(error.to_string()))?;
-    let ready = emulation.pack(emulator)?;
+    let ready = emulation.pack(emulator()?)?;
+    let emulated = Emulated::new(emulation, ready, order, None);
+    carry_out(&source, settings, inputs, (emulated, None), &arguments.results)
+}
+
+/// Resumes a run from its checkpoint, with its guests from their states in it.
+pub fn resume(arguments: &ResumeArguments) -> Result<(), CommandError> {
+    arguments.together.refuse_for("guests run in one process; allowed: neither of them")?;
+    let opened = resume::open(&PROGRAM, &[KIND.name], &["network", "guest"], arguments)?;
+    let refuse = |error| opened.refuse(&PROGRAM, arguments, error);
+    let (read, inputs) = recorded(&opened.source.folder, || read(&opened.source));
+    let (emulation, settings, order) = read.map_err(refuse)?;
+    let ready = emulation.pack(emulator()?).map_err(refuse)?;
+    let saved = emulation.saved(&ready, &opened.file);
+    let saved = saved.map_err(|error| CommandError::Resume(error.to_string()))?;
+    let emulated = Emulated::new(emulation, ready, order, Some(saved));
+    carry_out(&opened.source, settings, inputs, (emulated, Some(opened.file)), &arguments.results)
+}
+
+fn emulator() -> Result<Emulator, CommandError> {
+    Emulator::find().map_err(|error| Special::NoGuest(error.to_string()).into())
+}
+
+fn carry_out(
+    source: &Source,
+    settings: RunSettings,
+    inputs: Vec<Input>,
+    (emulated, resumed): (Emulated, Option<CheckpointFile>),
+    results: &ResultArguments,
+) -> Result<(), CommandError> {
     let provenance = PROGRAM.provenance(&source.open()?, settings.until).inputs(inputs.clone());
-    let failed = Arc::new(OnceLock::new());
-    let model = Box::new(Emulated { emulation, ready, order, failed: failed.clone() });
+    let failed = emulated.failed.clone();
+    let model = Box::new(emulated);
     let memory = model.memory(&settings);
     let scenario = source.name();
     let loaded = Loaded { scenario, kind: KIND, model, settings, memory, inputs, provenance };
-    let ran = commands::run_loaded(&PROGRAM, &source, loaded, &arguments.results);
+    let ran = commands::run_loaded(&PROGRAM, source, loaded, resumed, results);
     match (failed.get().and_then(Failures::first), ran) {
         // The summary says that the run was interrupted; why, nobody has said yet.
         (Some(failure), Ok(()) | Err(CommandError::Interrupted)) => Err(Special::Guest(failure).into()),
@@ -140,9 +175,6 @@ fn check_settings(settings: &RunSettings, run: &Section) -> Result<(), ScenarioE
         let allowed: Vec<_> = allowed.map(|(_, name, _)| format!("{name:?}")).collect();
         return Err(run.refuse("protocol", problem, allowed.join(", ")));
     }
-    if settings.checkpoint.is_some() {
-        return Err(run.refuse("checkpoint", "checkpoints of a run with guests", "no `checkpoint`"));
-    }
     if settings.balance != Balance::Off {
         return Err(run.refuse("balance", "hosts that move, with guests at some", "\"off\""));
     }
@@ -156,8 +188,16 @@ struct Emulated {
     ready: Ready,
     /// Which guest is granted time first.
     order: GrantPolicy,
+    /// The guests in the checkpoint that the run goes on from.
+    saved: Option<SavedMachines>,
     /// The guests that failed, once they run.
     failed: Arc<OnceLock<Failures>>,
+}
+
+impl Emulated {
+    fn new(emulation: Emulation, ready: Ready, order: GrantPolicy, saved: Option<SavedMachines>) -> Self {
+        Self { emulation, ready, order, saved, failed: Arc::default() }
+    }
 }
 
 impl AnyModel for Emulated {
@@ -182,7 +222,7 @@ impl AnyModel for Emulated {
     }
 
     fn execute(
-        self: Box<Self>,
+        mut self: Box<Self>,
         subject: Subject,
         mut how: How<'_>,
         progress: Progress,
@@ -190,9 +230,13 @@ impl AnyModel for Emulated {
         let monitor = how.monitor.clone();
         let stopped = monitor.clone();
         let failures = Failures::new(move || stopped.stop());
+        let saved = self.saved.take();
         let failures = self.failed.get_or_init(|| failures);
         let seed = how.settings.seed;
-        let started = self.emulation.start(&self.ready, seed, failures, &|| monitor.stopped());
+        let started = match saved {
+            None => self.emulation.start(&self.ready, seed, failures, &|| monitor.stopped()),
+            Some(saved) => self.emulation.start_saved(&self.ready, seed, failures, saved),
+        };
         let started = started.map_err(|error| match error {
             StartError::Stopped => {
                 warn("stopped before the guests had started: there are no results");
@@ -210,9 +254,7 @@ impl AnyModel for Emulated {
             how.trace.map(|trace| Arc::new(trace::GuestTracks::new(trace)) as Arc<dyn MachineObserver>);
         let terms = Terms { at_once: cores(settings), ties: settings.ties(), policy: self.order, observer };
         let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
-        let outside = outside.map_err(|error| {
-            Special::NoGuest(format!("the thread of the guests cannot be started: {error}"))
-        })?;
+        let outside = outside.map_err(|error| Special::NoGuest(error.to_string()))?;
         let join = |simulation| {
             outside.into_iter().fold(simulation, |simulation: Simulation<_>, (federate, guest)| {
                 simulation.outside(federate, guest)

@@ -13,7 +13,7 @@ mod support;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use paceline_emulate::guest::{Emulator, Guest};
 use paceline_emulate::run::{
-    Frame, GrantPolicy, Machine, MachineError, MachineState, Stopped, Terms, federates,
+    Frame, GrantPolicy, Machine, MachineError, MachineState, Saved, Stopped, Terms, federates,
 };
 use paceline_engine::{Outside, Protocol, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
@@ -138,7 +138,7 @@ impl<M: Machine> Machine for Measured<M> {
         self.machine.fd()
     }
 
-    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+    fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
         self.machine.save(file)
     }
 

@@ -133,7 +133,7 @@ impl Guest {
             order: Some((Order::Run { until_ns: 0 }, Instant::now())),
             patience: settings.patience,
             template: settings.template.clone(),
-            logs: settings.second_line.iter().chain([&settings.console]).cloned().collect(),
+            logs: settings.logs(),
             is_over: false,
         };
         if let Some(file) = &settings.load {
@@ -232,6 +232,11 @@ impl Guest {
     /// The files to which what the guest writes to its serial lines goes.
     pub(crate) fn logs(&self) -> &[PathBuf] {
         &self.logs
+    }
+
+    /// Whether it has ended, by itself or not.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// The number of its process.

@@ -37,7 +37,7 @@ use paceline_packets::{NetEvent, Packets};
 pub use checkpoint::{ResumeError, SavedMachines};
 use dispatcher::{Dispatcher, Order};
 pub use echoes::Echoes;
-pub use machine::{Frame, Machine, MachineError, MachineState, Stopped};
+pub use machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
 pub use observer::{FrameEnd, MachineActivity, MachineObserver, MachineSlice};
 pub use policy::GrantPolicy;
 use seat::Seat;
@@ -97,12 +97,12 @@ pub fn resumed(
     machines: Vec<(u32, Box<dyn Machine>)>,
     terms: Terms,
     saved: &SavedMachines,
-) -> Result<Vec<GuestFederate>, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Vec<GuestFederate>, ResumeError> {
     let names: Vec<_> = machines.iter().map(|(node, machine)| (*node, machine.name())).collect();
     let kept = saved.of(&names)?;
     let mut seats = seats(model, machines, terms.ties);
     seats.iter_mut().zip(kept).for_each(|(seat, kept)| seat.restore(kept));
-    Ok(start(model, seats, terms)?)
+    start(model, seats, terms).map_err(ResumeError::Thread)
 }
 
 fn seats(model: &Packets, machines: Vec<(u32, Box<dyn Machine>)>, ties: TieBreak) -> Vec<Seat> {

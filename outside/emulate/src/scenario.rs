@@ -1,6 +1,7 @@
 //! An emulation from a scenario: the section `[network]`, and the tables `[[guest]]` at hosts of it.
 //!
 //! - `network` reads `[network]`: what a packet scenario has in `[model]`, or `latency` alone.
+//! - `resume` starts guests from a checkpoint.
 //! - `start` packs the image, boots it once for each kind of guest, and starts all guests from there; `boots`
 //!   keeps what was booted for further runs.
 //!
@@ -9,6 +10,7 @@
 
 mod boots;
 mod network;
+mod resume;
 mod start;
 
 use std::net::Ipv4Addr;

@@ -63,10 +63,11 @@ impl Header {
     fn is_same_run(&self, other: &Self) -> bool {
         let deciding = |header: &Self| {
             let overrides = header.source.overrides.iter();
-            overrides
-                .filter(|argument| argument.trim_start().starts_with("model"))
-                .cloned()
-                .collect::<Vec<_>>()
+            // Sections beside [run] say what is run; seed and horizon are compared below.
+            let is_of_run = |argument: &&String| {
+                argument.split(['.', '=']).next().is_some_and(|name| name.trim() == "run")
+            };
+            overrides.filter(|argument| !is_of_run(argument)).cloned().collect::<Vec<_>>()
         };
         (&self.program, &self.kind, self.until, self.seed, &self.inputs)
             == (&other.program, &other.kind, other.until, other.seed, &other.inputs)

@@ -1,5 +1,7 @@
 //! The commands that take a scenario of any model, of LPs or of processes.
 
+use paceline_engine::CheckpointFile;
+
 use crate::args::{CheckArguments, ResultArguments, RunArguments};
 use crate::failure::CommandError;
 use crate::loaded::{Loaded, Source};
@@ -21,14 +23,15 @@ pub fn run(program: &Program, arguments: &RunArguments) -> Result<(), CommandErr
     run::run(program, &source, arguments)
 }
 
-/// Runs what was loaded out of `source`, in this process.
+/// Runs what was loaded out of `source`, from the start or from a checkpoint, in this process.
 pub fn run_loaded(
     program: &Program,
     source: &Source,
     loaded: Loaded,
+    resumed: Option<CheckpointFile>,
     results: &ResultArguments,
 ) -> Result<(), CommandError> {
-    run::carry_out(program, source, loaded, None, results, None, run::watched()?)
+    run::carry_out(program, source, loaded, resumed, results, None, run::watched()?)
 }
 
 /// Runs replications of a scenario.

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use paceline_engine::{CheckpointError, CheckpointFile};
+use paceline_scenario::ScenarioError;
 
 use crate::args::ResumeArguments;
 use crate::checkpoints::Header;
@@ -21,39 +22,81 @@ const LOOK_BYTES: u64 = 4096;
 
 /// Resumes a run.
 pub fn resume(program: &Program, arguments: &ResumeArguments) -> Result<(), CommandError> {
-    let refuse = |problem: String| CommandError::Resume(problem);
-    let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument));
-    if let Some(argument) = changed {
-        return Err(refuse(format!(
-            "--set {argument}: a resumed run keeps [model], run.seed and run.ties, which decide its result; \
-             allowed: any other key of [run]"
-        )));
-    }
-    let path = &arguments.file;
-    let file = CheckpointFile::open(path).map_err(|error| refuse(unreadable(&error, path)))?;
-    let header =
-        read_header(program, &file).map_err(|problem| refuse(format!("{}: {problem}", path.display())))?;
-    unchanged(&header).map_err(|problem| refuse(format!("{}: {problem}", path.display())))?;
-    let mut source = header.source.clone();
-    source.overrides.extend(arguments.overrides.iter().cloned());
-    let loaded = source.load(program).map_err(|error| {
-        let is_new = arguments.overrides.iter().any(|argument| error.place() == format!("--set {argument}"));
-        if is_new {
-            return CommandError::Scenario(error);
-        }
-        let Header { version, kind, .. } = &header;
-        refuse(format!(
-            "{}: a checkpoint of {} {version}, model {kind}, whose scenario this version, {}, does not take: {}",
-            path.display(),
-            program.name,
-            program.version,
-            error.one_line()
-        ))
-    })?;
+    let kinds: Vec<_> = program.kinds.iter().map(|kind| kind.name).collect();
+    let opened = open(program, &kinds, &["model"], arguments)?;
+    let loaded = opened.source.load(program).map_err(|error| opened.refuse(program, arguments, error))?;
+    let Opened { file, source, .. } = opened;
     #[cfg(target_os = "linux")]
     return run::in_processes(program, &source, loaded, Some(file), &arguments.results, &arguments.together);
     #[cfg(not(target_os = "linux"))]
     run::carry_out(program, &source, loaded, Some(file), &arguments.results, None, run::watched()?)
+}
+
+/// A checkpoint that this program has written, and whose input files are as they were.
+#[derive(Debug)]
+pub struct Opened {
+    /// The checkpoint.
+    pub file: CheckpointFile,
+    /// The scenario, with what the arguments change of it.
+    pub source: Source,
+    header: Header,
+}
+
+/// The kind of model that the checkpoint at `path` names; nothing for a file that says none.
+pub fn kind(path: &Path) -> Option<String> {
+    let header = CheckpointFile::header_of(path).ok()?;
+    Header::parse(&header).map(|header| header.kind)
+}
+
+/// Opens the checkpoint of a run of one of these kinds. `sections` are those of its scenarios that decide its
+/// result, and may not be changed.
+pub fn open(
+    program: &Program,
+    kinds: &[&str],
+    sections: &[&str],
+    arguments: &ResumeArguments,
+) -> Result<Opened, CommandError> {
+    let refuse = |problem: String| CommandError::Resume(problem);
+    let changed = arguments.overrides.iter().find(|argument| decides_the_result(argument, sections));
+    if let Some(argument) = changed {
+        let kept: Vec<_> = sections.iter().map(|section| format!("[{section}]")).collect();
+        return Err(refuse(format!(
+            "--set {argument}: a resumed run keeps {}, run.seed and run.ties, which decide its result; \
+             allowed: any other key of [run]",
+            kept.join(", ")
+        )));
+    }
+    let path = &arguments.file;
+    let file = CheckpointFile::open(path).map_err(|error| refuse(unreadable(&error, path)))?;
+    let header = read_header(program, kinds, &file)
+        .map_err(|problem| refuse(format!("{}: {problem}", path.display())))?;
+    unchanged(&header).map_err(|problem| refuse(format!("{}: {problem}", path.display())))?;
+    let mut source = header.source.clone();
+    source.overrides.extend(arguments.overrides.iter().cloned());
+    Ok(Opened { file, source, header })
+}
+
+impl Opened {
+    /// What is said of a scenario that cannot be read any more.
+    pub fn refuse(
+        &self,
+        program: &Program,
+        arguments: &ResumeArguments,
+        error: ScenarioError,
+    ) -> CommandError {
+        let is_new = arguments.overrides.iter().any(|argument| error.place() == format!("--set {argument}"));
+        if is_new {
+            return CommandError::Scenario(error);
+        }
+        let Header { version, kind, .. } = &self.header;
+        CommandError::Resume(format!(
+            "{}: a checkpoint of {} {version}, model {kind}, whose scenario this version, {}, does not take: {}",
+            self.file.path().display(),
+            program.name,
+            program.version,
+            error.one_line()
+        ))
+    }
 }
 
 /// Why a file is no checkpoint that can be read, and what it seems to be.
@@ -93,7 +136,7 @@ fn unreadable(error: &CheckpointError, path: &Path) -> String {
 }
 
 /// The header of a checkpoint of this program; or what it is instead.
-fn read_header(program: &Program, file: &CheckpointFile) -> Result<Header, String> {
+fn read_header(program: &Program, kinds: &[&str], file: &CheckpointFile) -> Result<Header, String> {
     let Some(header) = Header::parse(file.header()) else {
         return older_header(program, file);
     };
@@ -106,12 +149,11 @@ fn read_header(program: &Program, file: &CheckpointFile) -> Result<Header, Strin
             program.name
         ));
     }
-    let known = program.kinds.iter().map(|kind| kind.name);
-    if !known.clone().any(|name| name == kind) {
+    if !kinds.contains(&&**kind) {
         return Err(format!(
             "a checkpoint of the model {kind}, of {of} {version}, which this program, {}, has not; allowed: {}",
             program.version,
-            known.collect::<Vec<_>>().join(", ")
+            kinds.join(", ")
         ));
     }
     Ok(header)
@@ -156,11 +198,11 @@ fn unchanged(header: &Header) -> Result<(), String> {
 }
 
 /// Whether an override is of a key that decides the result of a run.
-fn decides_the_result(argument: &str) -> bool {
+fn decides_the_result(argument: &str, sections: &[&str]) -> bool {
     let path = argument.split_once('=').map_or(argument, |(path, _)| path);
     let mut names = path.split('.').map(str::trim);
     match names.next() {
         Some("run") => names.next().is_some_and(|key| ["seed", "ties"].contains(&key)),
-        section => section == Some("model"),
+        section => section.is_some_and(|section| sections.contains(&section)),
     }
 }

@@ -70,6 +70,12 @@ impl Emulator {
         [self.program(), self.plugin(), self.kernel()]
     }
 
+    /// The same with their names in messages.
+    pub(crate) fn named_parts(&self) -> Vec<(String, PathBuf)> {
+        let names = ["emulator program", "plugin of the emulator", "kernel"];
+        names.iter().zip(self.parts()).map(|(name, file)| ((*name).to_owned(), file)).collect()
+    }
+
     /// The command that starts QEMU, without arguments for it. QEMU is not installed, so it is told where its
     /// libraries are. If a C library came along with it, because it needs a newer one than the system's, the
     /// dynamic linker of that library has to start it.

@@ -108,6 +108,12 @@ impl GuestSettings {
         }
     }
 
+    /// The files to which what the guest writes goes: those that [`appends`](Self::appends) is about.
+    #[must_use]
+    pub fn logs(&self) -> Vec<PathBuf> {
+        self.second_line.iter().chain([&self.console]).cloned().collect()
+    }
+
     pub(super) fn start_error(&self, source: io::Error) -> GuestError {
         GuestError::Start { guest: self.name.clone(), source }
     }

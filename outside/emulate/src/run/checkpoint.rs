@@ -1,5 +1,6 @@
 //! Machines in checkpoints. The engine's checkpoint, `FILE`, holds the network with all that is on its way,
-//! and of each machine a [`KeptSeat`]; the machine's state is a file of the folder `FILE.machines`.
+//! and of each machine a [`KeptSeat`]; the machine's state is a file of the folder `FILE.machines`, and
+//! beside it are copies of what it has written, such as its console.
 //!
 //! - A checkpoint with its folder can be moved together.
 //! - States that no checkpoint needs any more are removed when the next one is written, so that there is room
@@ -19,8 +20,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::machine::Frame;
 
-/// How names of states end; other files of the folder are left alone.
-const ENDING: &str = "machine";
+/// How names of states end, and those of copies of logs; other files of the folder are left alone.
+const ENDINGS: [&str; 2] = ["machine", "machine-log"];
 /// Bytes that are hashed at once.
 const BLOCK_BYTES: usize = 1 << 18;
 
@@ -36,11 +37,30 @@ pub enum ResumeError {
     #[error("{}: does not hold a machine as this version of the program keeps it: {reason}", path.display())]
     Kept { path: PathBuf, reason: String },
     /// A machine's state, or what it has written, is not as it was.
-    #[error("{}, {what} of guest {guest}: {reason}; the run cannot be resumed", path.display())]
+    #[error(
+        "{}, {what} of guest {guest}: {reason}; the run cannot be resumed; allowed: FILE.machines as the run left it beside its \
+         checkpoint FILE",
+        path.display()
+    )]
     File { guest: String, what: &'static str, path: PathBuf, reason: String },
     /// The run has other machines than the checkpoint.
     #[error("the checkpoint has {kept}; the run to be resumed has {found}")]
     OtherMachines { kept: String, found: String },
+    /// What a machine was made of has changed.
+    #[error(
+        "guest {guest} was saved with another {part}; allowed: the emulator and the programs that the run began with \
+         (PACELINE_EMULATOR names their folder)"
+    )]
+    OtherParts { guest: String, part: String },
+    /// What machines are made of cannot be read.
+    #[error("the emulator cannot be read: {0}")]
+    Parts(#[source] io::Error),
+    /// A machine does not start where it was saved.
+    #[error("guest {guest} starts at {found_ns} ns of its clock, and was saved at {kept_ns} ns")]
+    OtherTime { guest: String, found_ns: u64, kept_ns: u64 },
+    /// The thread that all machines share cannot be started.
+    #[error("the thread of the guests cannot be started: {0}")]
+    Thread(#[source] io::Error),
 }
 
 /// A file and how it was.
@@ -73,7 +93,7 @@ impl From<&KeptFrame> for Frame {
 
 /// What a checkpoint keeps of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptSeat {
+pub(crate) struct KeptSeat {
     pub(super) name: String,
     pub(super) node: u32,
     pub(super) place: (u64, u64),
@@ -84,9 +104,13 @@ pub(super) struct KeptSeat {
     pub(super) events: u64,
     /// Frames that it will be sent: answers of the network to ARP requests.
     pub(super) arriving: Vec<KeptFrame>,
+    /// It has switched itself off: its state is empty.
+    pub(super) is_off: bool,
     pub(super) state: Seal,
-    /// Files that the machine writes, with their lengths.
-    pub(super) written: Vec<(PathBuf, u64)>,
+    /// Copies of the files that the machine writes.
+    pub(super) logs: Vec<Seal>,
+    /// What the machine says of itself.
+    pub(super) machine: Vec<u8>,
 }
 
 impl KeptSeat {
@@ -98,6 +122,8 @@ impl KeptSeat {
 /// The machines of a checkpoint, whose states are all there.
 #[derive(Debug)]
 pub struct SavedMachines {
+    /// The checkpoint.
+    path: PathBuf,
     folder: PathBuf,
     kept: Vec<KeptSeat>,
 }
@@ -111,14 +137,17 @@ impl SavedMachines {
     /// version of the program.
     pub fn open(checkpoint: &CheckpointFile) -> Result<Self, ResumeError> {
         let (path, folder) = (checkpoint.path().to_owned(), folder(checkpoint.path()));
+        let kept = read(checkpoint)?;
         let kept =
-            read(checkpoint)?.map_err(|error| ResumeError::Kept { path, reason: error.to_string() })?;
-        let saved = Self { folder, kept };
+            kept.map_err(|error| ResumeError::Kept { path: path.clone(), reason: error.to_string() })?;
+        let saved = Self { path, folder, kept };
         for kept in &saved.kept {
-            let file = saved.folder.join(&kept.state.name);
-            if let Some(reason) = kept.state.broken_by(&file) {
-                let guest = kept.name.clone();
-                return Err(ResumeError::File { guest, what: "the state", path: file, reason });
+            let files = kept.logs.iter().map(|log| ("the log", log)).chain([("the state", &kept.state)]);
+            for (what, seal) in files {
+                let path = saved.folder.join(&seal.name);
+                if let Some(reason) = seal.broken_by(&path) {
+                    return Err(ResumeError::File { guest: kept.name.clone(), what, path, reason });
+                }
             }
         }
         Ok(saved)
@@ -129,36 +158,55 @@ impl SavedMachines {
         self.kept.iter().map(|kept| &*kept.name)
     }
 
-    /// The state from which the machine at `node` is to start; for a guest,
-    /// [`GuestSettings::load`](crate::guest::GuestSettings::load).
-    #[must_use]
-    pub fn state(&self, node: u32) -> Option<PathBuf> {
-        let kept = self.kept.iter().find(|kept| kept.node == node)?;
-        Some(self.folder.join(&kept.state.name))
+    /// The checkpoint.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Cuts the files that machines write, such as consoles, to what they had written when they were saved;
-    /// what they write from there on belongs behind it
+    fn at(&self, node: u32) -> Option<&KeptSeat> {
+        self.kept.iter().find(|kept| kept.node == node)
+    }
+
+    /// The state from which the machine at `node` is to start; for a guest,
+    /// [`GuestSettings::load`](crate::guest::GuestSettings::load). One that has switched itself off does not
+    /// start ([`is_off`](Self::is_off)).
+    #[must_use]
+    pub fn state(&self, node: u32) -> Option<PathBuf> {
+        Some(self.folder.join(&self.at(node)?.state.name))
+    }
+
+    /// Whether the machine at `node` had switched itself off.
+    #[must_use]
+    pub fn is_off(&self, node: u32) -> bool {
+        self.at(node).is_some_and(|kept| kept.is_off)
+    }
+
+    /// What the machine at `node` has said of itself ([`Saved::kept`](super::Saved::kept)).
+    #[must_use]
+    pub fn kept(&self, node: u32) -> Option<&[u8]> {
+        self.at(node).map(|kept| &*kept.machine)
+    }
+
+    /// Writes what the machine at `node` had written to `files`, which are in the order of
+    /// [`Saved::logs`](super::Saved::logs). What the machine writes from there on belongs behind it
     /// ([`GuestSettings::appends`](crate::guest::GuestSettings::appends)).
     ///
     /// # Errors
     ///
-    /// A file is missing or shorter than that.
-    pub fn rewind(&self) -> Result<(), ResumeError> {
-        for kept in &self.kept {
-            for (path, bytes) in &kept.written {
+    /// A file cannot be written.
+    pub fn write_logs(&self, node: u32, files: &[PathBuf]) -> Result<(), ResumeError> {
+        let Some(kept) = self.at(node) else { return Ok(()) };
+        for (log, path) in kept.logs.iter().zip(files) {
+            if let Err(error) = fs::copy(self.folder.join(&log.name), path) {
                 let (guest, path) = (kept.name.clone(), path.clone());
-                if let Err(error) = cut(&path, *bytes) {
-                    let (what, reason) = ("the log", error.to_string());
-                    return Err(ResumeError::File { guest, what, path, reason });
-                }
+                return Err(ResumeError::File { guest, what: "the log", path, reason: error.to_string() });
             }
         }
         Ok(())
     }
 
     /// What is kept of each of these machines, which must be all, in the same order.
-    pub(super) fn of(&self, machines: &[(u32, &str)]) -> Result<&[KeptSeat], ResumeError> {
+    pub(crate) fn of(&self, machines: &[(u32, &str)]) -> Result<&[KeptSeat], ResumeError> {
         let list = |machines: &mut dyn Iterator<Item = (u32, &str)>| {
             let named = machines.map(|(node, name)| format!("{name} at node {node}"));
             named.collect::<Vec<_>>().join(", ")
@@ -190,6 +238,10 @@ fn folder(checkpoint: &Path) -> PathBuf {
 }
 
 impl Seal {
+    pub(super) fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
     /// Why a file is not as it was.
     fn broken_by(&self, path: &Path) -> Option<String> {
         match sealed(path) {
@@ -220,43 +272,47 @@ pub(super) fn sealed(path: &Path) -> io::Result<Seal> {
     Ok(Seal { name, bytes, checksum: hasher.digest() })
 }
 
-/// A name for the state of machine `number`. The first machine removes what no checkpoint needs.
+/// A name for the state of machine `number`.
 pub(super) fn new_file(checkpoint: &Path, number: u64, clock_ns: u64) -> io::Result<PathBuf> {
     let folder = folder(checkpoint);
     fs::create_dir_all(&folder)?;
-    if number == 0 {
-        remove_unnamed(checkpoint, &folder)?;
-    }
-    let names = (0_u32..).map(|again| folder.join(format!("{number}-{clock_ns}-{again}.{ENDING}")));
+    let names = (0_u32..).map(|again| folder.join(format!("{number}-{clock_ns}-{again}.{}", ENDINGS[0])));
     Ok(names.into_iter().find(|file| !file.exists()).expect("a number is free"))
 }
 
-/// Removes the states that the checkpoint which is there does not name.
-fn remove_unnamed(checkpoint: &Path, folder: &Path) -> io::Result<()> {
+/// Copies what a machine has written beside its state.
+pub(super) fn copied(logs: &[PathBuf], state: &Path) -> io::Result<Vec<Seal>> {
+    let copy = |(number, log): (u32, &PathBuf)| {
+        let copy = state.with_extension(format!("{number}.{}", ENDINGS[1]));
+        fs::copy(log, &copy)?;
+        sealed(&copy)
+    };
+    (0..).zip(logs).map(copy).collect()
+}
+
+/// Removes the files that the checkpoint which is there does not name, before the first machine is saved for
+/// the next one.
+pub(super) fn remove_unnamed(checkpoint: &Path) -> io::Result<()> {
+    let folder = folder(checkpoint);
+    if !folder.exists() {
+        return Ok(());
+    }
     let named: Vec<String> = if checkpoint.exists() {
         // One that cannot be read is not ours to clear up behind.
         let Ok(file) = CheckpointFile::open(checkpoint) else { return Ok(()) };
         let Ok(Ok(kept)) = read(&file) else { return Ok(()) };
-        kept.into_iter().map(|kept| kept.state.name).collect()
+        let seals = kept.into_iter().flat_map(|kept| kept.logs.into_iter().chain([kept.state]));
+        seals.map(|seal| seal.name).collect()
     } else {
         Vec::new()
     };
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(&folder)? {
         let entry = entry?;
-        let is_state = entry.path().extension().is_some_and(|ending| ending == ENDING);
-        if is_state && !named.iter().any(|name| **name == *entry.file_name()) {
+        let path = entry.path();
+        let is_ours = ENDINGS.iter().any(|ending| path.extension().is_some_and(|found| found == *ending));
+        if is_ours && !named.iter().any(|name| **name == *entry.file_name()) {
             fs::remove_file(entry.path())?;
         }
     }
     Ok(())
-}
-
-/// Cuts a file to `bytes`, which it has at least.
-fn cut(path: &Path, bytes: u64) -> io::Result<()> {
-    let file = File::options().write(true).open(path)?;
-    let found = file.metadata()?.len();
-    if found < bytes {
-        return Err(io::Error::other(format!("it has {found} bytes, and had {bytes}")));
-    }
-    file.set_len(bytes)
 }

@@ -9,7 +9,7 @@
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ use paceline_packets::{NetEvent, Packets};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Terms;
+use super::checkpoint::remove_unnamed;
 use super::policy::Queue;
 use super::seat::{Seat, Step};
 use super::watch::Watch;
@@ -49,7 +50,8 @@ impl Dispatcher {
         let (orders, inbox) = mpsc::channel();
         let (at_once, queue) = (terms.at_once.max(1), Queue::new(terms.policy));
         let watch = terms.observer.map(|observer| Watch::new(observer, &mut seats));
-        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue, watch };
+        let saved = vec![false; seats.len()];
+        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue, watch, saved };
         let thread = thread::Builder::new().name("machines".into()).spawn(move || worker.work())?;
         Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
     }
@@ -83,6 +85,8 @@ struct Worker {
     at_once: usize,
     queue: Queue,
     watch: Option<Watch>,
+    /// Which machines were saved for the checkpoint that is being written, or was last.
+    saved: Vec<bool>,
 }
 
 impl Worker {
@@ -117,12 +121,22 @@ impl Worker {
                 }
                 Ok((number, Order::Save(checkpoint, saved))) => {
                     // Who has asked waits.
-                    let _ = saved.send(self.seats[number].save(&self.model, &checkpoint));
+                    let _ = saved.send(self.save(number, &checkpoint));
                 }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
+    }
+
+    /// Saves a machine. The first one of a checkpoint, in whatever order they come, makes room.
+    fn save(&mut self, number: usize, checkpoint: &Path) -> Result<Vec<u8>, String> {
+        if self.saved[number] || !self.saved.contains(&true) {
+            self.saved.fill(false);
+            remove_unnamed(checkpoint).map_err(|error| format!("old states cannot be removed: {error}"))?;
+        }
+        self.saved[number] = true;
+        self.seats[number].save(&self.model, checkpoint)
     }
 
     /// Grants time to those that wait for it, while there are cores.

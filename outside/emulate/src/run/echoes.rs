@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use serde::{Deserialize, Serialize};
+
 const ECHO_REPLY: u8 = 0;
 const ECHO: u8 = 8;
 
@@ -12,7 +14,7 @@ const ECHO: u8 = 8;
 type Key = (u32, u32, u32);
 
 /// The echo requests of a machine, with their round trips.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Echoes {
     /// By request, in the order of their departures: when it left, and how long its reply took.
     all: Vec<(u64, Option<u64>)>,
@@ -49,6 +51,11 @@ impl Echoes {
             let (left_ns, round_trip) = &mut self.all[request];
             *round_trip = Some(time_ns - *left_ns);
         }
+    }
+
+    /// Whether every request without a reply is one of all: what was read from a file may be otherwise.
+    pub(super) fn is_sound(&self) -> bool {
+        self.open.values().all(|request| *request < self.all.len())
     }
 
     /// By request, in the order of their departures: when it left, and how long its reply took if it came; in

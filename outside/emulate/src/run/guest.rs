@@ -1,10 +1,11 @@
 //! A guest of the emulator as a machine of a run.
 
+use std::fs;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
+use super::machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
 use crate::guest::{self, Guest, GuestState};
 
 impl Machine for Guest {
@@ -43,10 +44,12 @@ impl Machine for Guest {
         self.as_fd()
     }
 
-    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
-        Self::save(self, file)?;
-        let length = |path: &PathBuf| Ok((path.clone(), path.metadata()?.len()));
-        self.logs().iter().map(length).collect()
+    fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
+        match self.is_over() {
+            true => fs::write(file, [])?,
+            false => Self::save(self, file)?,
+        }
+        Ok(Saved { logs: self.logs().to_vec(), kept: Vec::new() })
     }
 
     fn too_long(&self) -> u64 {

@@ -41,6 +41,15 @@ pub struct Stopped {
     pub state: MachineState,
 }
 
+/// What a checkpoint needs of a machine beside the file of its state.
+#[derive(Clone, Debug, Default)]
+pub struct Saved {
+    /// The files to which the machine itself writes, such as its console. They are copied.
+    pub logs: Vec<PathBuf>,
+    /// What has to be known to start it again ([`SavedMachines::kept`](super::SavedMachines::kept)).
+    pub kept: Vec<u8>,
+}
+
 /// Why a machine cannot go on, in words that name it and its virtual time.
 pub type MachineError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -68,13 +77,13 @@ pub trait Machine: Send {
     /// Readable when [`read`](Self::read) may give something.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Writes the state of the machine, which stands, to a new file, from which an equal one can start. Gives
-    /// the files to which the machine itself writes, such as its console, with their lengths. It can go on.
+    /// Writes the state of the machine, which stands, to a new file, from which an equal one can start. It
+    /// can go on. The file of one that has switched itself off is empty.
     ///
     /// # Errors
     ///
     /// It cannot be saved, as one that does not implement this.
-    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+    fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
         Err(format!("a machine of its kind has no state for {}", file.display()).into())
     }
 

@@ -6,21 +6,27 @@
 //!
 //! Invariant: what is seen here depends on frames and their times alone, not on how time was cut into grants.
 
+mod keep;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use super::echoes::Echoes;
-use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
+use super::machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
 use crate::guest::GuestError;
+pub use keep::{Kept, Parts, SwitchedOff};
 
 /// How a machine's clock follows from simulated time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     /// The clock when simulated time is zero, in nanoseconds.
     pub origin_ns: u64,
@@ -120,10 +126,15 @@ pub struct Placed {
     ready: Option<Stopped>,
     /// Readable at any time: the sign of an answer that is ready.
     always: (UnixStream, UnixStream),
+    is_failed: bool,
+    /// Frames that were too long for it before it was saved, if it goes on from there.
+    too_long_before: u64,
+    /// What its state fits.
+    parts: Arc<Parts>,
 }
 
 impl Placed {
-    /// A machine that stands where `first` says, at simulated time zero.
+    /// A machine that stands where `first` says, at simulated time zero. `parts` are what its state fits.
     ///
     /// # Errors
     ///
@@ -132,8 +143,8 @@ impl Placed {
         machine: Box<dyn Machine>,
         first: Stopped,
         (clock, macs): (Clock, Vec<[u8; 6]>),
-        seen: Arc<Seen>,
-        failures: Failures,
+        (seen, failures): (Arc<Seen>, Failures),
+        parts: Arc<Parts>,
     ) -> io::Result<Self> {
         let mut always = UnixStream::pair()?;
         always.0.write_all(&[1])?;
@@ -150,6 +161,9 @@ impl Placed {
             held: VecDeque::new(),
             ready: None,
             always,
+            is_failed: false,
+            too_long_before: 0,
+            parts,
         };
         placed.ready = Some(placed.standing(Vec::new()));
         Ok(placed)
@@ -170,6 +184,7 @@ impl Placed {
             Err(error) => error.to_string(),
         };
         self.failures.add(failure);
+        self.is_failed = true;
         let time_ns = at(self.machine_ns);
         Stopped { time_ns, frames: Vec::new(), next_ns: None, state: MachineState::ShutDown }
     }
@@ -236,7 +251,7 @@ impl Machine for Placed {
         }
         drop(echoes);
         self.seen.is_running.store(false, Ordering::Relaxed);
-        self.seen.too_long.store(self.machine.too_long(), Ordering::Relaxed);
+        self.seen.too_long.store(self.too_long(), Ordering::Relaxed);
         self.seen.reached_ns.store(self.until_ns, Ordering::Relaxed);
         if let Some(error) = self.failure(state, time_ns) {
             return Ok(Some(Stopped { frames, ..self.fail(error) }));
@@ -249,6 +264,14 @@ impl Machine for Placed {
 
     fn fd(&self) -> BorrowedFd<'_> {
         if self.ready.is_some() { self.always.1.as_fd() } else { self.machine.fd() }
+    }
+
+    fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
+        self.write_state(file)
+    }
+
+    fn too_long(&self) -> u64 {
+        self.too_long_before + self.machine.too_long()
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -18,7 +18,7 @@ use paceline_kernel::{Event, LpId, Outbox, Progress, TieBreak, Time};
 use paceline_packets::{FrameBody, NetEvent, Packets, Stations};
 
 use super::frame_log::FrameLog;
-use super::machine::{Frame, Machine, MachineError, MachineState, Stopped};
+use super::machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
 
 /// The bytes on the wire of an ARP packet.
 const ARP_WIRE_BYTES: u64 = 84;

@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use paceline_engine::Outside;
 use paceline_kernel::{LpId, Model as _, Time};
@@ -25,8 +25,8 @@ use super::{Emulation, Place};
 use crate::guest::{Card, Emulator, Guest, GuestError, GuestSettings, GuestState};
 use crate::image::settings::GuestSpec;
 use crate::image::{Archive, ArchiveError, Content, READY, SETUP, SetupCard, Sources};
-use crate::run::placed::{Clock, Failures, Placed, Seen};
-use crate::run::{self, Echoes, Machine, MachineState, Stopped, Terms};
+use crate::run::placed::{Clock, Failures, Parts, Placed, Seen};
+use crate::run::{self, Machine, MachineState, ResumeError, SavedMachines, Stopped, Terms};
 
 const MS: u64 = 1_000_000;
 /// How long a boot may take, in nanoseconds of the guest's clock.
@@ -49,6 +49,9 @@ pub enum StartError {
     /// A file cannot be written.
     #[error("files of guests cannot be written: {0}")]
     Folder(#[from] io::Error),
+    /// The machines of a checkpoint cannot go on.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     /// The run was to end before it began.
     #[error("stopped before the guests had started")]
     Stopped,
@@ -60,9 +63,11 @@ type Kind = (u32, u32, u32, Vec<u16>);
 /// An emulation whose image is packed.
 #[derive(Debug)]
 pub struct Ready {
-    emulator: Emulator,
+    pub(super) emulator: Emulator,
     /// Nothing if every guest has an image of its own.
-    image: Option<Vec<u8>>,
+    pub(super) image: Option<Vec<u8>>,
+    /// What states of guests fit.
+    pub(super) parts: Arc<Parts>,
 }
 
 /// Guests that stand at simulated time zero, to be run.
@@ -71,6 +76,8 @@ pub struct Started {
     pub machines: Vec<(u32, Box<dyn Machine>)>,
     /// What is seen of them.
     pub watched: Watched,
+    /// The checkpoint that they go on from.
+    pub(super) saved: Option<SavedMachines>,
 }
 
 /// What is seen of guests while they run, and what they leave behind.
@@ -78,7 +85,7 @@ pub struct Started {
 pub struct Watched {
     /// By guest: its name, and what is seen of it.
     pub guests: Vec<(String, Arc<Seen>)>,
-    folder: Arc<TempDir>,
+    pub(super) folder: Arc<TempDir>,
 }
 
 /// What guests leave behind.
@@ -100,7 +107,8 @@ impl Emulation {
         let is_packed = self.guests.guests.iter().any(|guest| guest.own.is_none());
         let pack = || self.guests.pack(&Sources::of(&emulator)).map(|archive| archive.to_bytes());
         let image = is_packed.then(pack).transpose()?;
-        Ok(Ready { emulator, image })
+        let parts = Arc::new(Parts::new(emulator.named_parts(), image.as_deref()));
+        Ok(Ready { emulator, image, parts })
     }
 
     /// Boots the image, and starts all guests from there. `seed` is that of the run; `is_stopped` is asked
@@ -127,26 +135,13 @@ impl Emulation {
                 over: guest.time_scale.over,
                 under: guest.time_scale.under,
             };
-            let mut settings = settings(guest, ready, folder.path());
-            settings.seed = seed;
-            let cards = || places.iter().zip(&guest.cards);
-            settings.cards = cards().map(|(place, card)| Card { mac: place.mac, mtu: card.mtu }).collect();
-            if let Some(boot) = boot {
-                let at = |time: Time| clock.machine_ns(time.as_nanos());
-                let setup = guest.setup(
-                    cards().map(|(place, card)| place.card(card.mtu)).collect(),
-                    hosts.clone(),
-                    seed,
-                    &at,
-                );
-                settings.texts = vec![(SETUP.into(), setup.text())];
-                settings.load = Some(boot.template.clone());
-            }
+            let mut settings =
+                settings_in_place((guest, places), ready, folder.path(), (seed, &hosts), clock);
+            settings.load = boot.map(|boot| boot.template.clone());
             guests.push((Guest::start(&settings, &ready.emulator)?, clock));
         }
-        let started = self.place(guests, failures, folder)?;
-        // All of them have read it by now.
-        let _ = fs::remove_file(image_in(started.watched.folder.path()));
+        let started = self.place(guests, failures, folder, &ready.parts)?;
+        ready.remove_image(started.watched.folder());
         Ok(started)
     }
 
@@ -156,25 +151,24 @@ impl Emulation {
         guests: Vec<(Guest, Clock)>,
         failures: &Failures,
         folder: TempDir,
+        parts: &Arc<Parts>,
     ) -> Result<Started, StartError> {
         let mut machines: Vec<(u32, Box<dyn Machine>)> = Vec::new();
-        let mut watched = Watched { guests: Vec::new(), folder: Arc::new(folder) };
+        let mut watched = Watched::of(folder);
         for ((mut guest, clock), cards) in guests.into_iter().zip(&self.places) {
             let stopped = guest.wait()?;
             let (time_ns, next_ns) = (stopped.time_ns, stopped.next_ns);
             let first = Stopped { time_ns, frames: Vec::new(), next_ns, state: MachineState::Standing };
-            let addresses = cards.iter().map(|place| place.address.ip).collect();
-            let seen = Arc::new(Seen { echoes: Mutex::new(Echoes::of(addresses)), ..Seen::default() });
-            watched.guests.push((guest.name().to_owned(), seen.clone()));
+            let seen = (watched.watch(guest.name(), cards), failures.clone());
             let macs = cards.iter().map(|place| place.mac).collect();
-            let placed = Placed::new(Box::new(guest), first, (clock, macs), seen, failures.clone())?;
+            let placed = Placed::new(Box::new(guest), first, (clock, macs), seen, parts.clone())?;
             machines.push((cards[0].node, Box::new(placed)));
         }
-        Ok(Started { machines, watched })
+        Ok(Started { machines, watched, saved: None })
     }
 
     /// Names of guests with their addresses; those of further cards have the card behind them.
-    fn hosts(&self) -> Vec<(String, Ipv4Addr)> {
+    pub(super) fn hosts(&self) -> Vec<(String, Ipv4Addr)> {
         let guests = self.guests.guests.iter().zip(&self.places);
         let named = guests.flat_map(|(guest, cards)| {
             let name =
@@ -193,7 +187,7 @@ impl Emulation {
     ) -> Result<BTreeMap<Kind, Boot>, StartError> {
         let mut boots = BTreeMap::new();
         let Some(image) = &ready.image else { return Ok(boots) };
-        fs::write(image_in(folder), image)?;
+        ready.write_image(folder)?;
         for guest in self.guests.guests.iter().filter(|guest| guest.own.is_none()) {
             if let Entry::Vacant(entry) = boots.entry(kind(guest)) {
                 let kept = boots::Place::new(&ready.emulator, image, entry.key(), folder);
@@ -207,7 +201,29 @@ impl Emulation {
     }
 }
 
-fn image_in(folder: &Path) -> PathBuf {
+/// What a guest is with its cards in their places, from where it boots; `hosts` are all guests with their
+/// addresses.
+pub(super) fn settings_in_place(
+    (guest, places): (&GuestSpec, &[Place]),
+    ready: &Ready,
+    folder: &Path,
+    (seed, hosts): (u64, &[(String, Ipv4Addr)]),
+    clock: Clock,
+) -> GuestSettings {
+    let mut settings = settings(guest, ready, folder);
+    settings.seed = seed;
+    let cards = || places.iter().zip(&guest.cards);
+    settings.cards = cards().map(|(place, card)| Card { mac: place.mac, mtu: card.mtu }).collect();
+    if guest.own.is_none() {
+        let at = |time: Time| clock.machine_ns(time.as_nanos());
+        let setup_cards = cards().map(|(place, card)| place.card(card.mtu)).collect();
+        let setup = guest.setup(setup_cards, hosts.to_vec(), seed, &at);
+        settings.texts = vec![(SETUP.into(), setup.text())];
+    }
+    settings
+}
+
+pub(super) fn image_in(folder: &Path) -> PathBuf {
     folder.join("image")
 }
 
@@ -306,15 +322,20 @@ impl Started {
     ///
     /// # Errors
     ///
-    /// The thread that they share cannot be started.
+    /// The thread that they share cannot be started, or they are not those of the checkpoint that they go on
+    /// from.
     pub fn federates(
         self,
         emulation: &Emulation,
         federates: u32,
         terms: Terms,
-    ) -> io::Result<Vec<(u32, Outside<Packets>)>> {
+    ) -> Result<Vec<(u32, Outside<Packets>)>, ResumeError> {
         let partition = emulation.model.partition(federates);
-        let guests = run::federates(&emulation.model, self.machines, terms)?;
+        let (model, machines) = (&emulation.model, self.machines);
+        let guests = match &self.saved {
+            None => run::federates(model, machines, terms).map_err(ResumeError::Thread)?,
+            Some(saved) => run::resumed(model, machines, terms, saved)?,
+        };
         let numbers = emulation.nodes().map(|node| partition.place(LpId(node)).0);
         Ok(numbers.zip(guests.into_iter().map(Outside::new)).collect())
     }

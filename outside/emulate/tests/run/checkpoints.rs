@@ -56,7 +56,6 @@ type Joined = (paceline_engine::Simulation<Packets>, Vec<std::sync::Arc<std::syn
 fn resume(path: &Path, model: &Packets, machines: &[Paired], how: How) -> Result<Joined, ResumeError> {
     let file = CheckpointFile::open(path)?;
     let saved = SavedMachines::open(&file)?;
-    saved.rewind()?;
     let (simulation, seen) = joined(model, machines, UNTIL, how, Some(&saved));
     Ok((simulation.resume(file.world(model)?), seen))
 }

@@ -5,13 +5,13 @@ use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use paceline_emulate::run::{
-    Frame, GrantPolicy, Machine, MachineError, MachineObserver, MachineState, SavedMachines, Stopped, Terms,
-    federates, resumed,
+    Frame, GrantPolicy, Machine, MachineError, MachineObserver, MachineState, Saved, SavedMachines, Stopped,
+    Terms, federates, resumed,
 };
 use paceline_engine::{Outside, Protocol, Report, RunError, Simulation};
 use paceline_kernel::{LpId, Model as _, TieBreak, Time};
@@ -231,10 +231,10 @@ impl Machine for Fake {
         self.bell.1.as_fd()
     }
 
-    fn save(&mut self, file: &Path) -> Result<Vec<(PathBuf, u64)>, MachineError> {
+    fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
         let due: Vec<_> = self.due.iter().map(|frame| (frame.time_ns, frame.bytes.clone())).collect();
         std::fs::write(file, postcard::to_stdvec(&(self.clock_ns, self.pings, due))?)?;
-        Ok(Vec::new())
+        Ok(Saved::default())
     }
 
     fn deadline(&self) -> Option<Instant> {

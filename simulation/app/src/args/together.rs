@@ -69,8 +69,8 @@ pub struct TogetherArguments {
 
     /// Also starts processes on the hosts in FILE, by ssh
     ///
-    /// A line is a host and, unless it is one, the number of processes: `node7 2`. The program and the
-    /// secret must be there under the same names.
+    /// A line is a host and, unless it is one, the number of processes: `node7 2`. The program and the secret
+    /// must be there under the same names.
     #[arg(long, value_name = "FILE", requires_all = ["secret", "listen"])]
     pub hosts: Option<PathBuf>,
 
@@ -108,10 +108,13 @@ impl TogetherArguments {
 
     /// Refuses several processes of the operating system for models of simulated processes.
     pub fn refuse_for_actors(&self) -> Result<(), CommandError> {
+        self.refuse_for("a model of simulated processes runs in one process; allowed: models of LPs")
+    }
+
+    /// Refuses several processes of the operating system, and says why.
+    pub fn refuse_for(&self, why: &str) -> Result<(), CommandError> {
         if self.processes.unwrap_or(1) > 1 || self.hosts.is_some() {
-            let problem = "--processes and --hosts: a model of simulated processes runs in one process; \
-                           allowed: models of LPs";
-            return Err(CommandError::Option(problem.to_owned()));
+            return Err(CommandError::Option(format!("--processes and --hosts: {why}")));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 use paceline_packets::Packets;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Frame, Seat, Step};
+use super::{Frame, Saved, Seat, Step};
 use crate::run::checkpoint::{self, KeptFrame, KeptSeat};
 
 impl Seat {
@@ -28,14 +28,15 @@ impl Seat {
             self.read(model);
         }
         let name = self.machine.name().to_owned();
-        if self.step != Step::Idle || self.is_off {
+        if self.step != Step::Idle {
             return Err(format!("guest {name} cannot go on, so it cannot be saved"));
         }
         let failed = |reason: &dyn std::fmt::Display| format!("guest {name} cannot be saved: {reason}");
         let (number, machines) = self.place;
         let file = checkpoint::new_file(checkpoint, number, self.clock_ns).map_err(|error| failed(&error))?;
-        let written = self.machine.save(&file).map_err(|error| failed(&error))?;
+        let Saved { logs, kept: machine } = self.machine.save(&file).map_err(|error| failed(&error))?;
         let state = checkpoint::sealed(&file).map_err(|error| failed(&error))?;
+        let logs = checkpoint::copied(&logs, &file).map_err(|error| failed(&error))?;
         let frames = self.arriving.iter().map(KeptFrame::from).collect();
         let kept = KeptSeat {
             name: name.clone(),
@@ -46,8 +47,10 @@ impl Seat {
             sent: self.sent,
             events: self.events,
             arriving: frames,
+            is_off: self.is_off,
             state,
-            written,
+            logs,
+            machine,
         };
         kept.to_bytes().map_err(|error| failed(&error))
     }
