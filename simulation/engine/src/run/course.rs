@@ -127,7 +127,7 @@ impl<M: Model> Course<M> {
         let (mut since, mut events) = (Instant::now(), self.events());
         loop {
             let workers = if self.way.protocol == Protocol::Sequential { 1 } else { self.threads };
-            monitor.begin_leg(workers, leg_events.unwrap_or(1));
+            monitor.begin_leg(workers, *leg_events);
             if leg_events.is_some() {
                 monitor.pause();
             }

@@ -48,6 +48,8 @@ struct Shared {
     pause: AtomicBool,
     /// A pause is granted when this many events have been committed in all, and not since the last pause.
     pause_events: AtomicU64,
+    /// Or once the run is beyond this time: guests that send nothing have no events.
+    pause_ticks: AtomicU64,
     /// Worker threads asked for; zero where the number was not set.
     wanted: AtomicU32,
     threads: AtomicU32,
@@ -140,20 +142,27 @@ impl Monitor {
     pub(crate) fn halt(&self) -> Option<Halt> {
         if self.stopped() {
             Some(Halt::Stop)
-        } else if self.0.pause.load(Ordering::Relaxed)
-            && self.events() >= self.0.pause_events.load(Ordering::Relaxed)
-        {
+        } else if self.0.pause.load(Ordering::Relaxed) && self.has_moved() {
             Some(Halt::Pause)
         } else {
             None
         }
     }
 
-    /// A leg begins, of at least `least` events. Requests made before this are fulfilled by now.
-    pub(crate) fn begin_leg(&self, threads: u32, least: u64) {
+    /// Whether the leg has come so far that the run goes on even if every leg ends there.
+    fn has_moved(&self) -> bool {
+        self.events() >= self.0.pause_events.load(Ordering::Relaxed)
+            || self.time().as_ticks() > self.0.pause_ticks.load(Ordering::Relaxed)
+    }
+
+    /// A leg begins, of at least `least` events, or else of one, or of some simulated time. Requests made
+    /// before this are fulfilled by now.
+    pub(crate) fn begin_leg(&self, threads: u32, least: Option<u64>) {
         self.0.threads.store(threads, Ordering::Relaxed);
         self.workers().clear();
-        self.0.pause_events.store(self.events() + least, Ordering::Relaxed);
+        self.0.pause_events.store(self.events() + least.unwrap_or(1), Ordering::Relaxed);
+        let ticks = least.map_or(self.time().as_ticks(), |_| u64::MAX);
+        self.0.pause_ticks.store(ticks, Ordering::Relaxed);
     }
 
     /// The worker threads of the leg, for each to put itself down.
@@ -169,5 +178,29 @@ impl Monitor {
 
     pub(crate) fn has_wanted(&self) -> bool {
         self.0.wanted.load(Ordering::Relaxed) > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_granted_once_the_leg_has_come_further() {
+        for (least, time, events, granted) in [
+            (None, 7, 0, false),
+            (None, 8, 0, true),
+            (None, 7, 1, true),
+            (Some(5), 8, 4, false),
+            (Some(5), 7, 5, true),
+        ] {
+            let monitor = Monitor::new();
+            monitor.advance(Time::nanos(7), 3);
+            monitor.begin_leg(1, least);
+            monitor.pause();
+            monitor.advance(Time::nanos(time), events);
+            let expected = granted.then_some(Halt::Pause);
+            assert_eq!(monitor.halt(), expected, "{least:?}, {time} ns, {events} events");
+        }
     }
 }
