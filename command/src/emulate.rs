@@ -151,6 +151,7 @@ fn read(source: &Source) -> Result<(Emulation, RunSettings, GrantPolicy), Scenar
     let order = run.choice("grant_order", &orders, Some(GrantPolicy::default()))?;
     let emulation = Emulation::read(&mut scenario, settings.seed)?;
     check_settings(&settings, &run)?;
+    check_checkpoints(&settings, &emulation, &run)?;
     AnyModel::check(&emulation.model, &settings, &run)?;
     run.finish()?;
     Ok((emulation, settings, order))
@@ -179,6 +180,23 @@ fn check_settings(settings: &RunSettings, run: &Section) -> Result<(), ScenarioE
         return Err(run.refuse("balance", "hosts that move, with guests at some", "\"off\""));
     }
     Ok(())
+}
+
+/// VCPUs take turns, and whose turn it is, is not part of an emulator's state: such a guest would go on
+/// otherwise than the one that was not saved.
+fn check_checkpoints(
+    settings: &RunSettings,
+    emulation: &Emulation,
+    run: &Section,
+) -> Result<(), ScenarioError> {
+    let several = emulation.guests.guests.iter().find(|guest| guest.vcpus > 1);
+    match several.filter(|_| settings.checkpoint.is_some()) {
+        None => Ok(()),
+        Some(guest) => {
+            let problem = format!("checkpoints with guest {}, which has {} VCPUs", guest.name, guest.vcpus);
+            Err(run.refuse("checkpoint", problem, "guests with `vcpus = 1`, or no `checkpoint`"))
+        }
+    }
 }
 
 /// A packet network with guests, as a model that the program runs.

@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{error_text, folder_of, paceline, says, stderr};
+use crate::{Running, error_text, folder_of, paceline, says, stderr};
 
 /// How far a round trip may be from twice the latency: what guests compute, and the bits of four packets.
 const TOLERANCE_S: f64 = 100e-6;
@@ -73,6 +75,48 @@ fn pings_take_the_scenario_s_time_and_runs_repeat_in_every_byte() {
     }
 }
 
+/// The digest and the results of a run, as it prints them.
+fn outcome(json: &[u8]) -> (Value, Value) {
+    let mut summary: Value = serde_json::from_slice(json).expect("one JSON object");
+    (summary["digest"].take(), summary["results"].take())
+}
+
+/// Killed after its first checkpoint, wherever it is then.
+#[test]
+fn a_run_that_is_killed_goes_on_from_its_checkpoint() {
+    if !has_emulator() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, files) = ping(&folder.path().join("whole"), &[]);
+    let checkpoint = folder.path().join("run.checkpoint");
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.current_dir(&project).args(["emulate", "scenarios/emulate-ping.toml", "--quiet"]);
+    command.args(["--set", "run.checkpoint=100ms", "--checkpoint"]).arg(&checkpoint);
+    command.arg("--out").arg(folder.path().join("killed"));
+    let mut child = Running::start(&mut command);
+    while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (name, out) = (checkpoint.to_str().unwrap(), folder.path().join("resumed"));
+    let refused = |arguments: &[&str], words: &[&str]| {
+        says(&error_text(folder.path(), &[&["resume", name], arguments].concat(), 2), words);
+    };
+    refused(&["--set", "network.latency=1ms"], &["network.latency", "keeps [network], [guest]"]);
+    refused(&["--processes", "2"], &["guests run in one process"]);
+    let resumed = paceline(folder.path(), &["resume", name, "--json", "--out", out.to_str().unwrap()]);
+    assert!(resumed.status.success(), "{}", stderr(&resumed));
+    assert_eq!(outcome(&resumed.stdout), (whole["digest"].clone(), whole["results"].clone()));
+    for (name, bytes) in &files {
+        assert!(fs::read(out.join(name)).unwrap() == *bytes, "{name} is the same");
+    }
+    fs::remove_dir_all(folder.path().join("run.checkpoint.machines")).unwrap();
+    refused(&[], &["run.checkpoint.machines", "guest alice", "No such file", "allowed: "]);
+}
+
 #[test]
 fn a_guest_that_resets_is_named_and_one_that_switches_itself_off_is_not() {
     if !has_emulator() {
@@ -122,6 +166,8 @@ fn mistakes_in_emulations() {
     ];
     refused("\"1s\"", "\"1s\"\ngrant_order = \"round-robbin\"", &orders);
     refused("\"1s\"", "\"1s\"\nprotocol = \"optimistic\"", &["bad.toml:9:12:", "with guests", "\"window\""]);
+    let several = "\"b\"\nvcpus = 2\n[run]\ncheckpoint = \"1s\"";
+    refused("\"b\"\n[run]", several, &["bad.toml:9:14:", "guest b, which has 2 VCPUs", "`vcpus = 1`"]);
     let star = "topology = \"star\"\nhosts = 3\nlink = { rate = \"1Gbps\", latency = \"LAT\" }";
     let hosts = |latency: &str| star.replace("LAT", latency);
     refused("latency = \"5ms\"", &hosts("1ms"), &["guest a", "\"a\""]);

@@ -100,6 +100,8 @@ pub struct Guest {
     template: Option<PathBuf>,
     logs: Vec<PathBuf>,
     is_over: bool,
+    /// It has ended by switching itself off.
+    is_off: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -135,6 +137,7 @@ impl Guest {
             template: settings.template.clone(),
             logs: settings.logs(),
             is_over: false,
+            is_off: false,
         };
         if let Some(file) = &settings.load {
             // An emulator that cannot even be told what to load has ended, and said why.
@@ -163,7 +166,10 @@ impl Guest {
     ///
     /// If the guest does not stand, or the frames are not as described.
     pub fn grant(&mut self, until_ns: u64, frames: &[Frame]) -> Result<(), GuestError> {
-        assert!(self.order.is_none() && !self.is_over, "guest {} was granted time while it runs", self.name);
+        if self.is_over {
+            return Err(self.broken("it was granted time after its end"));
+        }
+        assert!(self.order.is_none(), "guest {} was granted time while it runs", self.name);
         assert!(frames.is_sorted_by_key(|f| f.time_ns), "frames out of order for guest {}", self.name);
         assert!(frames.last().is_none_or(|f| f.time_ns < until_ns), "frames after a grant's end");
         let message = wire::grant(until_ns, self.cards.arriving(frames));
@@ -234,9 +240,9 @@ impl Guest {
         &self.logs
     }
 
-    /// Whether it has ended, by itself or not.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+    /// Whether it has switched itself off.
+    pub(crate) fn is_off(&self) -> bool {
+        self.is_off
     }
 
     /// The number of its process.
@@ -281,6 +287,9 @@ impl Guest {
                 if self.cards.keep(frame) { Ok(None) } else { Err(self.flooded(time_ns)) }
             }
             Record::Paused { time_ns } if time_ns != self.clock_ns => {
+                // What it did meanwhile nobody has seen.
+                (self.is_over, self.order) = (true, None);
+                self.process.kill();
                 Err(self.broken(&format!("it paused at {time_ns} ns to be saved, not where it stood")))
             }
             Record::Paused { .. } => {
@@ -298,7 +307,7 @@ impl Guest {
                     // QEMU was ended from outside, by a signal for one.
                     _ => return Err(self.died_because(&format!("was ended ({cause})"))),
                 };
-                self.is_over = true;
+                (self.is_over, self.is_off) = (true, state == GuestState::ShutDown);
                 Ok(Some(self.stopped(time_ns, None, state)))
             }
         }

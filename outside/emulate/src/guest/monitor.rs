@@ -55,7 +55,7 @@ impl Monitor {
                 return Ok(());
             }
             if answer.contains(r#""status": "failed""#) || since.elapsed() > self.patience {
-                return Err(answer);
+                return Err(described(&answer));
             }
             // The emulator writes some hundred megabytes a second, and reports the end only to who has asked
             // for events.
@@ -80,7 +80,7 @@ impl Monitor {
                 0 => return Err("its monitor was closed".into()),
                 // Other lines are the greeting, events and answers that were left.
                 _ if !numbers.iter().any(|number| line.contains(number)) => {}
-                _ if line.contains(r#""error": {"class""#) => return Err(line.trim_end().into()),
+                _ if line.contains(r#""error": {"class""#) => return Err(described(&line)),
                 _ => return Ok(line),
             }
         }
@@ -97,6 +97,13 @@ fn broken(error: &io::Error) -> String {
     format!("its monitor: {error}")
 }
 
+/// What an answer says of a failure; all of it if it says nothing.
+fn described(answer: &str) -> String {
+    let after = |key: &str| Some(answer.split_once(&format!(r#""{key}": ""#))?.1);
+    let text = after("error-desc").or_else(|| after("desc")).and_then(|text| text.split_once('"'));
+    text.map_or(answer.trim_end(), |(text, _)| text).to_owned()
+}
+
 /// A JSON string.
 fn quoted(text: &str) -> String {
     let mut out = String::from('"');
@@ -109,4 +116,20 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_what_the_emulator_says_of_it() {
+        for (answer, text) in [
+            (r#"{"return": {"status": "failed", "error-desc": "No space left"}, "id": 3}"#, "No space left"),
+            (r#"{"id": 3, "error": {"class": "GenericError", "desc": "no such file"}}"#, "no such file"),
+            ("{\"return\": {}}\n", r#"{"return": {}}"#),
+        ] {
+            assert_eq!(described(answer), text);
+        }
+    }
 }

@@ -14,9 +14,12 @@ impl Guest {
     /// If the guest does not stand, or is to become a template.
     pub fn save(&mut self, file: &Path) -> Result<(), GuestError> {
         assert!(self.template.is_none(), "guest {} is a template, whose memory is not copied", self.name);
-        self.write_state(file)?;
+        self.pause()?;
+        let saved = self.write_state(file);
+        // It goes on whether or not there was room for its state.
         self.monitor.go_on().map_err(|reason| self.not_saved(reason))?;
-        self.wait().map(|_| ())
+        self.wait()?;
+        saved
     }
 
     /// Ends the guest and makes it the template at
@@ -28,11 +31,19 @@ impl Guest {
     /// If the guest does not stand, or its settings have no template.
     pub fn save_template(mut self) -> Result<(), GuestError> {
         let file = self.template.clone().expect("the settings name a template");
+        self.pause()?;
         self.write_state(&file)
     }
 
     fn write_state(&mut self, file: &Path) -> Result<(), GuestError> {
-        assert!(self.order.is_none() && !self.is_over, "guest {} was saved while it runs", self.name);
+        self.monitor.save(file).map_err(|reason| self.not_saved(reason))
+    }
+
+    fn pause(&mut self) -> Result<(), GuestError> {
+        if self.is_over {
+            return Err(self.broken("it was to be saved after its end"));
+        }
+        assert!(self.order.is_none(), "guest {} was saved while it runs", self.name);
         self.tell(&wire::save(), Order::Pause)?;
         while self.order.is_some_and(|(order, _)| order == Order::Pause) {
             // `take` turns the order into one to stand where it is once the machine has paused.
@@ -43,7 +54,7 @@ impl Guest {
                 self.sleep()?;
             }
         }
-        self.monitor.save(file).map_err(|reason| self.not_saved(reason))
+        Ok(())
     }
 
     fn not_saved(&self, reason: String) -> GuestError {

@@ -48,10 +48,11 @@ pub enum ResumeError {
     OtherMachines { kept: String, found: String },
     /// What a machine was made of has changed.
     #[error(
-        "guest {guest} was saved with another {part}; allowed: the emulator and the programs that the run began with \
-         (PACELINE_EMULATOR names their folder)"
+        "{}: guest {guest} was saved with another {part}; allowed: the emulator and the programs that the run began with \
+         (PACELINE_EMULATOR names their folder)",
+        path.display()
     )]
-    OtherParts { guest: String, part: String },
+    OtherParts { path: PathBuf, guest: String, part: String },
     /// What machines are made of cannot be read.
     #[error("the emulator cannot be read: {0}")]
     Parts(#[source] io::Error),
@@ -159,7 +160,7 @@ impl SavedMachines {
     }
 
     /// The checkpoint.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

@@ -45,7 +45,7 @@ impl Machine for Guest {
     }
 
     fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
-        match self.is_over() {
+        match self.is_off() {
             true => fs::write(file, [])?,
             false => Self::save(self, file)?,
         }

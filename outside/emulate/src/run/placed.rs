@@ -178,15 +178,18 @@ impl Placed {
 
     /// It is silent from here on, and the run ends.
     fn fail(&mut self, error: MachineError) -> Stopped {
-        let at = |ns: u64| self.clock.simulated_ns(ns);
-        let failure = match error.downcast::<GuestError>() {
-            Ok(error) => error.at_times(at).to_string(),
-            Err(error) => error.to_string(),
-        };
+        let failure = self.in_simulated_time(error).to_string();
         self.failures.add(failure);
         self.is_failed = true;
-        let time_ns = at(self.machine_ns);
+        let time_ns = self.clock.simulated_ns(self.machine_ns);
         Stopped { time_ns, frames: Vec::new(), next_ns: None, state: MachineState::ShutDown }
+    }
+
+    fn in_simulated_time(&self, error: MachineError) -> MachineError {
+        match error.downcast::<GuestError>() {
+            Ok(error) => error.at_times(|ns| self.clock.simulated_ns(ns)).into(),
+            Err(error) => error,
+        }
     }
 
     /// What a state is that a machine must not come to.

@@ -32,7 +32,8 @@ impl Emulation {
         for (node, name) in names {
             let kept = Kept::read(&saved, node)?;
             if let Some(part) = kept.other_part(&ready.parts).map_err(ResumeError::Parts)? {
-                return Err(ResumeError::OtherParts { guest: name.to_owned(), part });
+                let (path, guest) = (saved.path().to_owned(), name.to_owned());
+                return Err(ResumeError::OtherParts { path, guest, part });
             }
         }
         Ok(saved)

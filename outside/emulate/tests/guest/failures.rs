@@ -1,7 +1,7 @@
 //! Guests that end in another way than by switching off, and emulators that fail: said with guest and virtual
 //! time.
 
-use super::support::{MS, SECOND, console, emulator, folder, loaded, run_to_end};
+use super::support::{MS, Run, SECOND, console, emulator, folder, loaded, run_to_end};
 use paceline_emulate::guest::{Emulator, Guest, GuestError, GuestState};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -52,6 +52,23 @@ fn an_emulator_that_hangs_is_given_up() {
     signal(&guest, Signal::STOP);
     let error = guest.save(&settings.console.with_file_name("saved")).unwrap_err();
     assert!(matches!(error, GuestError::Hung { time_ns, .. } if time_ns == start), "{error:?}");
+}
+
+/// As where the disk is full: the error says why, and the guest goes on as if nobody had tried.
+#[test]
+fn a_guest_whose_state_cannot_be_written_goes_on() {
+    let Some(emulator) = emulator() else { return };
+    let script = "cat /proc/uptime; head -c 8 /dev/urandom | hexdump -C";
+    let [left_alone, tried] = ["left-alone", "tried"].map(|name| loaded(&emulator, &folder(name), script));
+    let end = run_to_end(&left_alone, &emulator, MS);
+    let mut run = Run::start(&tried, &emulator);
+    let start = run.stopped.time_ns;
+    let error = run.guest.save(Path::new("/nowhere/saved")).unwrap_err();
+    assert!(matches!(&error, GuestError::Save { time_ns, .. } if *time_ns == start), "{error:?}");
+    assert!(error.to_string().ends_with("No such file or directory"), "{error}");
+    run.advance(MS, |_| false);
+    assert_eq!((run.frames, run.stopped.time_ns, run.stopped.state), end);
+    assert_eq!(console(&tried), console(&left_alone));
 }
 
 /// A folder with the emulator of another, and one part of it replaced.

@@ -93,16 +93,19 @@ impl Kept {
         self.machine_ns
     }
 
-    /// The first part that is not as it was when the machine was saved.
+    /// The first part that is not as it was when the machine was saved, and where it is now.
     ///
     /// # Errors
     ///
     /// One cannot be read.
     pub fn other_part(&self, parts: &Parts) -> io::Result<Option<String>> {
         let now = parts.sums()?;
-        let is_kept = |part: &&Part| self.parts.contains(part);
-        let gone = || self.parts.iter().find(|part| !now.contains(part));
-        Ok(now.iter().find(|part| !is_kept(part)).or_else(gone).map(|(name, _)| name.clone()))
+        let other = now.iter().find(|part| !self.parts.contains(part));
+        let other = other.or_else(|| self.parts.iter().find(|part| !now.contains(part)));
+        Ok(other.map(|(name, _)| match parts.files.iter().find(|(file, _)| file == name) {
+            Some((_, file)) => format!("{name} than {}", file.display()),
+            None => format!("{name} than the one that is packed now"),
+        }))
     }
 }
 
@@ -137,11 +140,12 @@ impl Placed {
     /// Writes the machine's state, and gives what else a checkpoint keeps of it.
     pub(super) fn write_state(&mut self, file: &Path) -> Result<Saved, MachineError> {
         if self.is_failed {
-            return Err("it has failed".into());
+            return Err(format!("guest {} has failed, and cannot be saved", self.name()).into());
         }
         let parts = self.parts.sums()?.to_vec();
         // Of itself a guest has nothing to keep.
-        let Saved { logs, kept: _ } = self.machine.save(file)?;
+        let Saved { logs, kept: _ } =
+            self.machine.save(file).map_err(|error| self.in_simulated_time(error))?;
         let echoes = self.seen.echoes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let kept = Kept {
             parts,

@@ -34,7 +34,7 @@ impl Seat {
         let failed = |reason: &dyn std::fmt::Display| format!("guest {name} cannot be saved: {reason}");
         let (number, machines) = self.place;
         let file = checkpoint::new_file(checkpoint, number, self.clock_ns).map_err(|error| failed(&error))?;
-        let Saved { logs, kept: machine } = self.machine.save(&file).map_err(|error| failed(&error))?;
+        let Saved { logs, kept: machine } = self.machine.save(&file).map_err(|error| error.to_string())?;
         let state = checkpoint::sealed(&file).map_err(|error| failed(&error))?;
         let logs = checkpoint::copied(&logs, &file).map_err(|error| failed(&error))?;
         let frames = self.arriving.iter().map(KeptFrame::from).collect();
