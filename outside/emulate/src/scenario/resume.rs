@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use paceline_engine::CheckpointFile;
 use tempfile::TempDir;
 
-use super::{Emulation, Place};
 use super::start::{Ready, StartError, Started, Watched, image_in, settings_in_place};
+use super::{Emulation, Place};
 use crate::guest::{self, Guest};
 use crate::run::placed::{Failures, Kept, Placed, Seen, SwitchedOff};
 use crate::run::{Echoes, Machine, MachineState, ResumeError, SavedMachines, Stopped};
