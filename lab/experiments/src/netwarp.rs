@@ -11,6 +11,7 @@ mod order;
 mod tcp;
 mod transfers;
 mod turns;
+mod web;
 
 use crate::prelude::*;
 
@@ -21,4 +22,5 @@ catalogue! {
         => order::plan;
     "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model"
         => flows::plan;
+    "netwarp-web": "curl and nginx in guests over a backbone with a link that fails" => web::plan;
 }

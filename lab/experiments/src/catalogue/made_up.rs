@@ -31,7 +31,8 @@ fn drawn(seed: u64, key: &str) -> Rng {
 pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
     const VALUES: &str = "error error_half_width time share waiting_share lu lu_half_width lu_polled ep overhead \
                           work packets steps rounds wait delay_ns sent arrived dropped mbps jain median seen done \
-                          mean_ms retransmissions timeouts window";
+                          mean_ms retransmissions timeouts window before detour after slowest \
+                          requests whole";
     move |key| {
         let mut rng = drawn(seed, key);
         let mut number = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);
@@ -53,7 +54,7 @@ fn all_are_there_in_the_order_of_the_papers() {
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
                     artis-fig1 artis-fig2 artis-fig3 artis-fig4 artis-fig5 artis-fig8 artis-fig9 artis-fig10 \
                     net-md1 net-fat-tree net-newreno net-mathis net-dctcp net-cubic-codel net-dctcp-fig17 net-unison \
-                    netwarp-tcp netwarp-order netwarp-flows \
+                    netwarp-tcp netwarp-order netwarp-flows netwarp-web \
                     cluster-prediction";
     assert_eq!(names.join(" "), expected);
 }

@@ -41,12 +41,16 @@ pub(super) fn dumbbell(pairs: u32, rtt_us: u64, bottleneck: LinkSpec) -> Found<N
     topology::dumbbell(pairs, &access, &LinkSpec { latency_ps, ..bottleneck }).map_err(refused)
 }
 
-/// The network with guests at all hosts, and captures at the left ones.
-pub(super) fn with_guests(network: Network) -> Found<Packets> {
+/// The network with guests at all hosts.
+pub(super) fn with_machines(network: Network) -> Found<Packets> {
     let at: Vec<_> = network.hosts().iter().map(|&host| (host, None)).collect();
     let stations = Stations::new(&network, &at).map_err(refused)?;
-    let model = Packets::new(network, vec![]).and_then(|model| model.machines(stations)).map_err(refused)?;
-    model.capture(&["left-*"], Some(SNAP)).map_err(refused)
+    Packets::new(network, vec![]).and_then(|model| model.machines(stations)).map_err(refused)
+}
+
+/// The network with guests at all hosts, and captures at the left ones.
+pub(super) fn with_guests(network: Network) -> Found<Packets> {
+    with_machines(network)?.capture(&["left-*"], Some(SNAP)).map_err(refused)
 }
 
 /// What the left hosts' links saw of flows from left to right without an end.

@@ -27,6 +27,8 @@ use crate::prelude::*;
 /// What a boot is granted at a time, and at most in all, in nanoseconds.
 const BOOT_STEP: u64 = 100_000_000;
 const BOOT_LIMIT: u64 = 60_000_000_000;
+/// The memory of a guest if nothing else is said.
+const MEMORY_MIB: u32 = 128;
 /// A card's data in a frame.
 const MTU: u16 = 1_500;
 
@@ -34,12 +36,14 @@ const MTU: u16 = 1_500;
 #[derive(Clone)]
 pub(super) struct Guests {
     programs: &'static [&'static str],
+    memory_mib: u32,
     booted: Arc<OnceLock<Found<Booted>>>,
 }
 
 /// Guests that have booted.
 struct Booted {
     emulator: Emulator,
+    memory_mib: u32,
     folder: TempDir,
 }
 
@@ -55,7 +59,13 @@ pub(super) struct Ran {
 impl Guests {
     /// Guests that have these of Debian's programs beside those of busybox.
     pub fn new(programs: &'static [&'static str]) -> Self {
-        Self { programs, booted: Arc::default() }
+        Self { programs, memory_mib: MEMORY_MIB, booted: Arc::default() }
+    }
+
+    /// The same with other memory. The image is in memory too, in half of what the kernel leaves: programs
+    /// that have no room there are left out without a word.
+    pub fn memory(self, memory_mib: u32) -> Self {
+        Self { memory_mib, ..self }
     }
 
     /// Runs `model` to `until` with a guest at each of its machines, in their order. Each runs its script
@@ -83,13 +93,13 @@ impl Guests {
 
     /// Starts a guest for each script without a network: whoever drives them forwards their frames.
     pub fn start(&self, machines: &[(u32, Ipv4Addr)], scripts: &[String], start: Time) -> Found<Started> {
-        let booted = self.booted.get_or_init(|| Booted::new(self.programs)).as_ref();
+        let booted = self.booted.get_or_init(|| Booted::new(self.programs, self.memory_mib)).as_ref();
         booted.map_err(CellError::clone)?.start(machines, scripts, start)
     }
 }
 
 impl Booted {
-    fn new(programs: &[&str]) -> Found<Self> {
+    fn new(programs: &[&str], memory_mib: u32) -> Found<Self> {
         let emulator = Emulator::find().map_err(|error| CellError::Skipped(error.to_string()))?;
         let folder = tempfile::tempdir().map_err(failed)?;
         let programs: Vec<String> = programs.iter().map(ToString::to_string).collect();
@@ -102,7 +112,7 @@ impl Booted {
             other => failed(other),
         })?;
         fs::write(folder.path().join("image"), image.to_bytes()).map_err(failed)?;
-        let booted = Self { emulator, folder };
+        let booted = Self { emulator, memory_mib, folder };
         booted.save_template()?;
         Ok(booted)
     }
@@ -131,6 +141,7 @@ impl Booted {
     fn settings(&self, folder: &Path, name: &str, text: &str) -> GuestSettings {
         let mut settings =
             GuestSettings::new(name, self.emulator.kernel(), folder.join(format!("{name}.console")));
+        settings.memory_mib = self.memory_mib;
         settings.initramfs = Some(self.folder.path().join("image"));
         settings.cards = vec![Card { mac: [0x52, 0x54, 0, 0, 0, 1], mtu: MTU }];
         settings.texts = vec![(SETUP.into(), text.into())];

@@ -4,9 +4,9 @@
 use std::net::Ipv4Addr;
 
 use paceline_kernel::Time;
-use paceline_packets::{LinkSpec, Packets, Stations, topology};
+use paceline_packets::{LinkSpec, Packets, topology};
 
-use super::bench::{US, cell, refused, unless_skipped};
+use super::bench::{US, cell, refused, unless_skipped, with_machines};
 use super::guests::{Guests, machines};
 use super::transfers::START;
 use super::turns::{Host, run_alone, run_in_turns};
@@ -73,9 +73,7 @@ fn end(rounds: u64) -> Time {
 /// Three guests at a switch.
 fn network() -> Found<Packets> {
     let network = topology::star(3, &LinkSpec::new(1_000_000_000, LATENCY_US * US)).map_err(refused)?;
-    let at: Vec<_> = network.hosts().iter().map(|&host| (host, None)).collect();
-    let stations = Stations::new(&network, &at).map_err(refused)?;
-    Packets::new(network, vec![]).and_then(|model| model.machines(stations)).map_err(refused)
+    with_machines(network)
 }
 
 fn places() -> Found<Vec<(u32, Ipv4Addr)>> {
