@@ -32,7 +32,7 @@ pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
     const VALUES: &str = "error error_half_width time share waiting_share lu lu_half_width lu_polled ep overhead \
                           work packets steps rounds wait delay_ns sent arrived dropped mbps jain median seen done \
                           mean_ms retransmissions timeouts window before detour after slowest \
-                          requests whole";
+                          requests whole used round";
     move |key| {
         let mut rng = drawn(seed, key);
         let mut number = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);

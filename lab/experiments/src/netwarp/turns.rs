@@ -1,9 +1,15 @@
 //! Guests without a common clock: a host on which they take turns, and guests that are left alone.
 //!
 //! In turns, guests are real and the host is simulated: one core, which a fair scheduler gives to each guest
-//! that has something to do, for a turn at most, and a bridge that hands frames over. A guest's clock goes on
-//! while the guest runs or has nothing to do, and stands while it waits for the core (figure 1c of the NSX
-//! paper). Nothing is ordered by clocks. The outcome is the same whenever it is run.
+//! that has something to do, for a turn at most, and a bridge that hands frames over. Nothing is ordered by
+//! clocks. The outcome is the same whenever it is run. Clocks are of two kinds:
+//!
+//! - A clock a machine (figure 1c of the NSX paper) goes on while the guest runs or has nothing to do, and
+//!   stands while it waits for the core.
+//! - A dilated clock (figure 1b; Gupta et al., 2006) reads the host's time divided by a factor. An emulator's
+//!   clock cannot pass without instructions while its guest computes. So the pace is kept by ticks as long as
+//!   a turn: a guest that has the core runs at full speed up to where its clock must be at the end of the
+//!   tick, and is then held until the next one.
 //!
 //! Left alone, each guest runs in a thread of this process as fast as the machine lets it, and frames are
 //! handed over at once: what comes of it is a matter of the machine and its load.
@@ -20,6 +26,8 @@ use paceline_kernel::Time;
 use super::guests::{Started, failed};
 use crate::prelude::*;
 
+/// If nobody has anything to do for so long, all may be over, in nanoseconds.
+const PAUSE_NS: u64 = 1_000_000;
 /// After so much a guest that runs is asked whether it has anything left to do, in nanoseconds.
 const STEP_NS: u64 = 10_000;
 /// The same for one that has nothing to do and is left alone: as long as a frame may wait for it.
@@ -30,10 +38,53 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A host on which guests take turns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
-    /// The longest time that a guest has the core for.
+    /// The longest time that a guest has the core for; with dilated clocks, the host's tick.
     pub turn: Time,
     /// How long the bridge takes for a frame.
     pub bridge: Time,
+    /// What the clocks of guests show.
+    pub clocks: Clocks,
+}
+
+/// What the clocks of guests on a host show.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clocks {
+    /// The time that each has run, or has had nothing to do.
+    Apart,
+    /// The host's time divided by this.
+    Dilated(u64),
+}
+
+/// What is left of a run in turns.
+#[derive(Clone, Debug)]
+pub(super) struct Turned {
+    pub consoles: Vec<String>,
+    /// The share of the host's time in which a guest had the core, from the first frame to the last one.
+    pub used: f64,
+}
+
+/// A host with all times in nanoseconds.
+#[derive(Clone, Copy)]
+struct Core {
+    turn: u64,
+    bridge: u64,
+    clocks: Clocks,
+}
+
+impl Core {
+    /// The host's time when clocks of guests show `clock`, if none has waited.
+    fn when(self, clock: u64) -> u64 {
+        match self.clocks {
+            Clocks::Apart => clock,
+            Clocks::Dilated(factor) => clock * factor,
+        }
+    }
+
+    /// Where a clock of guests must be at the end of the tick that `now` of the host's time is in. Rounded
+    /// up: a guest that is held there then is not let go before the next tick.
+    fn bound(self, now: u64, factor: u64) -> u64 {
+        ((now / self.turn + 1) * self.turn).div_ceil(factor)
+    }
 }
 
 /// A guest on such a host. Times of the host and of the guest are in nanoseconds.
@@ -56,20 +107,38 @@ impl Resident {
         Ok(Self { guest, clock, next, left: clock, is_kept: false, arriving: VecDeque::new() })
     }
 
-    /// When it has something to do, in the host's time.
-    fn wakes(&self) -> u64 {
-        if self.is_kept {
-            return self.left;
+    /// When it has something to do and may do it, in the host's time.
+    fn wakes(&self, core: Core) -> u64 {
+        let timer = |next: u64| match core.clocks {
+            Clocks::Apart => self.left + next.saturating_sub(self.clock),
+            Clocks::Dilated(_) => core.when(next),
+        };
+        let arrival = self.arriving.front().map_or(u64::MAX, |(at, _)| *at);
+        let wakes = if self.is_kept { self.left } else { self.next.map_or(u64::MAX, timer).min(arrival) };
+        match core.clocks {
+            Clocks::Apart => wakes,
+            // The first tick at whose end the clock is to be beyond where it is.
+            Clocks::Dilated(_) => wakes.max(core.when(self.clock) / core.turn * core.turn),
         }
-        let timer = self.next.map_or(u64::MAX, |next| self.left + next.saturating_sub(self.clock));
-        self.arriving.front().map_or(timer, |(at, _)| timer.min(*at))
     }
 
-    /// Runs from `now` to `end` of the host's time, or until nothing is left to do. Returns when that was,
-    /// and the frames that left with the host's time.
-    fn run(&mut self, now: u64, end: u64) -> Found<(u64, Vec<(u64, Frame)>)> {
+    /// What its clock shows when it gets the core at `now` of the host's time, and until when it may keep it.
+    fn turn(&self, core: Core, now: u64) -> (u64, u64) {
         // Who had nothing to do has seen the time pass.
-        let begin = if self.is_kept { self.clock } else { self.clock + (now - self.left) };
+        match core.clocks {
+            Clocks::Apart if self.is_kept => (self.clock, now + core.turn),
+            Clocks::Apart => (self.clock + (now - self.left), now + core.turn),
+            Clocks::Dilated(factor) => {
+                let begin = if self.is_kept { self.clock } else { self.clock.max(now / factor) };
+                (begin, now + (core.bound(now, factor) - begin))
+            }
+        }
+    }
+
+    /// Runs from `now` of the host's time to the end of its turn, or until nothing is left to do. Returns
+    /// when that was, and the frames that left with the host's time.
+    fn run(&mut self, core: Core, now: u64) -> Found<(u64, Vec<(u64, Frame)>)> {
+        let (begin, end) = self.turn(core, now);
         let (mut at, mut sent) = (now, Vec::new());
         while at < end {
             let until = end.min(at + STEP_NS);
@@ -97,41 +166,57 @@ impl Resident {
     }
 }
 
-/// Runs guests in turns until the console of the last one has `line` or their time is up, and gives all
-/// consoles.
-pub(super) fn run_in_turns(mut started: Started, host: Host, line: &str, limit: Time) -> Found<Vec<String>> {
+/// Runs guests in turns until their consoles say that all is over or, by their clocks, it is `limit`.
+pub(super) fn run_in_turns(
+    mut started: Started,
+    host: Host,
+    is_over: impl Fn(&[String]) -> bool,
+    limit: Time,
+) -> Found<Turned> {
     let guests = started.guests.drain(..).map(Resident::new);
     let mut residents = guests.collect::<Found<Vec<_>>>()?;
-    let [turn, bridge, limit] =
-        [host.turn, host.bridge, limit].map(|time| time.as_ticks() / Time::TICKS_PER_NANO);
-    let (mut now, mut last, mut turns) =
-        (residents.iter().map(|resident| resident.clock).max().unwrap_or(0), 0, 0u64);
+    let core = Core { turn: host.turn.as_nanos(), bridge: host.bridge.as_nanos(), clocks: host.clocks };
+    let begin = core.when(residents.iter().map(|resident| resident.clock).max().unwrap_or(0));
+    let (mut now, mut last) = (begin, 0);
+    // What counts as used begins with the first frame; with each one the span that counts gets longer.
+    let (mut first_frame, mut busy, mut counted) = (None, 0, (0, 1));
     residents.iter_mut().for_each(|resident| resident.left = now);
-    while now < limit {
+    while now < core.when(limit.as_nanos()) {
         // The one after the last one that ran goes first: nobody waits for more than a turn of each other.
         let order = (1..=residents.len()).map(|step| (last + step) % residents.len());
-        let ready = order.clone().find(|&number| residents[number].wakes() <= now);
+        let ready = order.clone().find(|&number| residents[number].wakes(core) <= now);
         let Some(number) = ready else {
-            now = residents.iter().map(Resident::wakes).min().unwrap_or(limit).max(now + 1);
+            let next = residents.iter().map(|resident| resident.wakes(core)).min().unwrap_or(u64::MAX);
+            // Consoles are files: not after each turn.
+            if next > now + PAUSE_NS && is_over(&started.consoles()) {
+                break;
+            }
+            now = next.max(now + 1);
             continue;
         };
-        let (end, sent) = residents[number].run(now, now + turn)?;
+        let (end, sent) = residents[number].run(core, now)?;
+        let has_sent = !sent.is_empty();
         for (at, frame) in sent {
+            let at = at + core.bridge;
             for (other, resident) in residents.iter_mut().enumerate() {
                 let is_for = frame.bytes.get(..6).is_some_and(|to| to[0] & 1 == 1 || to == mac(other));
                 if other != number && is_for {
-                    let place = resident.arriving.partition_point(|(time, _)| *time <= at + bridge);
-                    resident.arriving.insert(place, (at + bridge, frame.clone()));
+                    let place = resident.arriving.partition_point(|(time, _)| *time <= at);
+                    resident.arriving.insert(place, (at, frame.clone()));
                 }
             }
         }
-        (now, last, turns) = (end, number, turns + 1);
-        // Consoles are files: not after each turn.
-        if turns.is_multiple_of(1_000) && has(&started, line) {
-            break;
+        if let Some(first_frame) = first_frame {
+            busy += end - now;
+            if has_sent {
+                counted = (busy, end - first_frame);
+            }
+        } else if has_sent {
+            first_frame = Some(end);
         }
+        (now, last) = (end, number);
     }
-    Ok(started.consoles())
+    Ok(Turned { consoles: started.consoles(), used: counted.0 as f64 / counted.1 as f64 })
 }
 
 /// The Ethernet address of a guest in a network that begins with the guests' hosts.
@@ -139,13 +224,13 @@ fn mac(number: usize) -> [u8; 6] {
     paceline_packets::Stations::ethernet_address([10, 0, 0, number as u8 + 1].into())
 }
 
-fn has(started: &Started, line: &str) -> bool {
-    started.consoles().last().is_some_and(|console| console.contains(line))
-}
-
-/// Runs guests up to `ready`, leaves them alone from there until the console of the last one has `line`, and
+/// Runs guests up to `ready`, leaves them alone from there until their consoles say that all is over, and
 /// gives all consoles.
-pub(super) fn run_alone(mut started: Started, ready: Time, line: &str) -> Found<Vec<String>> {
+pub(super) fn run_alone(
+    mut started: Started,
+    ready: Time,
+    is_done: impl Fn(&[String]) -> bool,
+) -> Found<Vec<String>> {
     let guests: Vec<Guest> = started.guests.drain(..).collect();
     let inboxes: Vec<Mutex<Vec<Frame>>> = guests.iter().map(|_| Mutex::default()).collect();
     let (is_over, begin) = (AtomicBool::new(false), Instant::now());
@@ -181,7 +266,7 @@ pub(super) fn run_alone(mut started: Started, ready: Time, line: &str) -> Found<
             .enumerate()
             .map(|(number, guest)| scope.spawn(move || drive(number, guest)))
             .collect();
-        while !has(&started, line)
+        while !is_done(&started.consoles())
             && begin.elapsed() < PATIENCE
             && threads.iter().all(|thread| !thread.is_finished())
         {
