@@ -27,7 +27,7 @@ pub(super) fn linux(algorithm: Algorithm) -> Settings {
     Settings {
         algorithm,
         classic_hystart: (algorithm == Algorithm::Cubic).then_some(ClassicHyStart::LINUX),
-        linux_cubic: true,
+        linux_windows: true,
         min_rto: Time::millis(200),
         ..Settings::default()
     }

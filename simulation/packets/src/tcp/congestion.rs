@@ -10,6 +10,7 @@ mod cubic;
 mod dctcp;
 mod hystart;
 mod linux_cubic;
+mod linux_reno;
 mod newreno;
 
 use paceline_kernel::Time;
@@ -20,6 +21,7 @@ pub(super) use self::bbr::ModelAck;
 use self::cubic::Cubic;
 use self::dctcp::Dctcp;
 use self::linux_cubic::LinuxCubic;
+use self::linux_reno::LinuxReno;
 use self::newreno::NewReno;
 use super::{Algorithm, Settings};
 
@@ -113,14 +115,21 @@ pub(super) enum Control {
     Cubic(Box<Cubic>),
     Dctcp(Box<Dctcp>),
     Bbr(Box<Bbr>),
-    /// Last: a variant before others would change their digests, which have its place.
+    /// From here on in the order in which they came: a variant before others would change their digests,
+    /// which have its place.
     LinuxCubic(Box<LinuxCubic>),
+    LinuxReno(Box<LinuxReno>),
 }
 
 impl Control {
     pub(super) fn new(settings: &Settings, number: u64) -> Self {
         match settings.algorithm {
-            Algorithm::Cubic if settings.linux_cubic => Self::LinuxCubic(Box::new(LinuxCubic::new(settings))),
+            Algorithm::Cubic if settings.linux_windows => {
+                Self::LinuxCubic(Box::new(LinuxCubic::new(settings)))
+            }
+            Algorithm::NewReno if settings.linux_windows => {
+                Self::LinuxReno(Box::new(LinuxReno::new(settings)))
+            }
             Algorithm::Cubic => Self::Cubic(Box::new(Cubic::new(settings))),
             Algorithm::Dctcp => Self::Dctcp(Box::new(Dctcp::new(settings))),
             Algorithm::Bbr => Self::Bbr(Box::new(Bbr::new(number))),
@@ -134,6 +143,7 @@ impl Control {
             Self::NewReno(control) => control,
             Self::Cubic(control) => &mut **control,
             Self::LinuxCubic(control) => &mut **control,
+            Self::LinuxReno(control) => &mut **control,
             Self::Dctcp(control) => &mut **control,
             Self::Bbr(control) => &mut **control,
         }

@@ -103,8 +103,8 @@ pub struct Settings {
     pub hystart: bool,
     /// The predecessor of HyStart++, which then takes its place.
     pub classic_hystart: Option<ClassicHyStart>,
-    /// CUBIC as Linux 6 computes it, in whole segments, in place of RFC 9438.
-    pub linux_cubic: bool,
+    /// CUBIC and Reno as Linux 6 computes them, in whole segments, in place of RFC 9438 and RFC 5681.
+    pub linux_windows: bool,
     /// Segments are spread over the round trip (pacing), and do not leave in bursts.
     pub pacing: bool,
     /// A segment that is not full waits for the ACK of all data before it (Nagle; RFC 9293, section 3.7.4).
@@ -147,7 +147,7 @@ impl Default for Settings {
             algorithm: Algorithm::NewReno,
             hystart: false,
             classic_hystart: None,
-            linux_cubic: false,
+            linux_windows: false,
             pacing: false,
             nagle: true,
             restart_after_idle: true,

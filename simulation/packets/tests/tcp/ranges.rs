@@ -81,7 +81,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                     delay_divisor,
                     most_growth: DAY,
                 }),
-                linux_cubic: on[12],
+                linux_windows: on[12],
                 pacing: on[8],
                 nagle: on[9],
                 restart_after_idle: on[10],

@@ -57,7 +57,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             mss,
             receive_buffer: buffer * 4000,
             ack_every: 1 + u8::from(on[0]),
-            linux_cubic: on[11],
+            linux_windows: on[11],
             min_rto: Time::millis(200),
             timestamps: on[1],
             window_scaling: on[2],
