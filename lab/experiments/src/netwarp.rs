@@ -16,7 +16,7 @@ mod web;
 use crate::prelude::*;
 
 catalogue! {
-    "netwarp-tcp": "Linux's CUBIC in a guest beside ours on the same link, over latency, loss and queue"
+    "netwarp-tcp": "Linux's CUBIC and Reno in a guest beside ours on the same link, over latency, loss and queue"
         => tcp::plan;
     "netwarp-order": "The order test of the NSX paper between three guests, with and without a common clock"
         => order::plan;

@@ -1,4 +1,5 @@
-//! Linux's TCP in a guest beside our model on the same link: one flow, over latency, loss and queue.
+//! Linux's TCP in a guest beside our model on the same link: one flow of CUBIC or Reno, over latency, loss
+//! and queue.
 
 use paceline_packets::loss::LossModel;
 use paceline_packets::queue::Share;
@@ -10,7 +11,7 @@ use super::bench::{
 };
 use super::guests::Guests;
 use super::transfers::{START, Span, Transfer, transfers};
-use crate::parameters::kinds::{Unit, count, span};
+use crate::parameters::kinds::{Unit, choice, count, span};
 use crate::prelude::*;
 
 /// The bottleneck, in bits a second.
@@ -33,9 +34,45 @@ named! {
     }
 }
 
+named! {
+    /// A congestion control that both have.
+    enum Control {
+        Cubic = "CUBIC",
+        Reno = "Reno",
+    }
+}
+
+impl Control {
+    /// Its name in Linux.
+    const fn in_linux(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::Reno => "reno",
+        }
+    }
+
+    /// The segments that Mathis et al. call b: for so many the window grows by one part of a segment.
+    const fn per_step(self) -> f64 {
+        match self {
+            // For each ACK, of which there is one for two segments.
+            Self::Cubic => 2.0,
+            // For what is acknowledged, however many ACKs say so (RFC 3465).
+            Self::Reno => 1.0,
+        }
+    }
+
+    const fn in_model(self) -> Algorithm {
+        match self {
+            Self::Cubic => Algorithm::Cubic,
+            Self::Reno => Algorithm::NewReno,
+        }
+    }
+}
+
 /// A link with one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
+    control: Control,
     rtt_ms: u64,
     /// Packets lost in 1000, each way.
     loss: u64,
@@ -46,14 +83,18 @@ struct Point {
 }
 
 pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
+    let controls = parameters.distinct("controls", &choice(Control::ALL.map(|one| (one.name(), one))))?;
     let rtts = parameters.points("rtt_ms", &count(3..=1_000))?;
     let losses = parameters.points("loss_per_mille", &count(0..=100))?;
     let queues = parameters.points("queues", &count(1..=10_000))?;
     let seconds = parameters.one("horizon", &span(Unit::Secs, WARM_UP + 5..=10_000))?;
     let mut points = Vec::new();
-    for &rtt_ms in &rtts {
-        for &loss in &losses {
-            points.extend(queues.iter().map(|&queue| Point { rtt_ms, loss, queue, seconds }));
+    for &control in &controls {
+        for &rtt_ms in &rtts {
+            for &loss in &losses {
+                let point = |&queue: &u32| Point { control, rtt_ms, loss, queue, seconds };
+                points.extend(queues.iter().map(point));
+            }
         }
     }
     let guests = Guests::new(&[]);
@@ -70,8 +111,8 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
 
 impl Point {
     fn key(self, sender: Sender) -> String {
-        let Self { rtt_ms, loss, queue, seconds } = self;
-        format!("netwarp/tcp/{sender:?}/rtt{rtt_ms}/loss{loss}/queue{queue}/{seconds}s")
+        let Self { control, rtt_ms, loss, queue, seconds } = self;
+        format!("netwarp/tcp/{sender:?}/{control:?}/rtt{rtt_ms}/loss{loss}/queue{queue}/{seconds}s")
     }
 
     fn span(self) -> Span {
@@ -90,8 +131,11 @@ impl Point {
     fn guest(self, guests: &Guests) -> Found<Transfer> {
         let model = with_guests(self.network()?)?;
         // Nobody reads the last bytes: the run ends before.
-        let scripts =
-            ["probe send 10.0.0.2 5001 1000000000000 cubic".into(), format!("{BUFFER}; probe sink 5001")];
+        let control = self.control.in_linux();
+        let scripts = [
+            format!("probe send 10.0.0.2 5001 1000000000000 {control}"),
+            format!("{BUFFER}; probe sink 5001"),
+        ];
         let ran = guests.run(&model, &scripts, START, self.span().end())?;
         let found = ran.captures.values().flat_map(|file| transfers(file)).next();
         found.ok_or_else(|| {
@@ -101,7 +145,7 @@ impl Point {
 
     fn ours(self) -> Found<Transfer> {
         let network = self.network()?;
-        let found = simulated(network, &[(0, 1)], linux(Algorithm::Cubic), self.span().end())?;
+        let found = simulated(network, &[(0, 1)], linux(self.control.in_model()), self.span().end())?;
         found.into_iter().next().ok_or_else(|| refused("no connection was opened"))
     }
 
@@ -109,8 +153,7 @@ impl Point {
     fn formula(self) -> f64 {
         let full = RATE as f64 * 1e-6 * DATA / WIRE;
         let (rtt, loss) = (self.rtt_ms as f64 * 1e-3, self.loss as f64 * 1e-3);
-        // An ACK for every second segment.
-        let lossy = DATA * 8e-6 / rtt * (1.5 / (2.0 * loss)).sqrt();
+        let lossy = DATA * 8e-6 / rtt * (1.5 / (self.control.per_step() * loss)).sqrt();
         lossy.min(full)
     }
 }
@@ -130,6 +173,7 @@ fn measure(transfer: &Transfer, point: Point) -> Measure {
 
 fn judge(points: &[Point], results: &Results) -> Found<Finding> {
     let columns = [
+        "control",
         "round trip (ms)",
         "loss",
         "queue",
@@ -160,10 +204,11 @@ fn judge(points: &[Point], results: &Results) -> Found<Finding> {
             format!("{:.0}", resent[0]),
             format!("{:.0}", resent[1]),
         ];
-        let Point { rtt_ms, loss, queue, .. } = point;
-        let at = [rtt_ms.to_string(), format!("{}", loss as f64 / 1_000.0), queue.to_string()];
+        let Point { control, rtt_ms, loss, queue, .. } = point;
+        let loss = (loss as f64 / 1_000.0).to_string();
+        let at = [control.name().to_owned(), rtt_ms.to_string(), loss.clone(), queue.to_string()];
         table.row([&at[..], &numbers].concat());
-        let what = format!("round trip {rtt_ms} ms, loss {}, queue {queue}", at[1]);
+        let what = format!("{}, round trip {rtt_ms} ms, loss {loss}, queue {queue}", control.name());
         claims.add(
             format!("{what}: our goodput in Mb/s"),
             format!("{linux:.3} (Linux in a guest)"),
@@ -192,9 +237,9 @@ fn figure(point: Point, results: &Results) -> Found<Figure> {
         })
     });
     let [linux, ours] = series;
-    let Point { rtt_ms, loss, queue, .. } = point;
-    let title =
-        format!("Bytes under way: {rtt_ms} ms, loss {}, {queue} packets of queue", loss as f64 / 1_000.0);
+    let Point { control, rtt_ms, loss, queue, .. } = point;
+    let (control, loss) = (control.name(), loss as f64 / 1_000.0);
+    let title = format!("Bytes under way: {control}, {rtt_ms} ms, loss {loss}, {queue} packets of queue");
     Ok(plot(
         title,
         "What has left and is not acknowledged, over the time since the flow began. Published: Linux.",
@@ -205,7 +250,7 @@ fn figure(point: Point, results: &Results) -> Found<Figure> {
 
 fn about() -> Vec<String> {
     vec![
-        "One CUBIC flow over a link of 10 Mb/s with a drop-tail queue, between hosts at 1 Gb/s. Once it goes from a guest to another one, with \
+        "One flow of CUBIC or Reno over a link of 10 Mb/s with a drop-tail queue, between hosts at 1 Gb/s. Once it goes from a guest to another one, with \
          Linux's TCP under simulated time; once between simulated hosts, with our TCP. Both lose the same packets: the nth on the link. Both are \
          measured in captures at the sender's link, from 5 s after the start on: goodput is what is acknowledged, the window what has left \
          and is not."
@@ -215,12 +260,16 @@ fn about() -> Vec<String> {
 
 fn notes() -> Vec<String> {
     vec![
-        "Mathis: MSS / RTT x sqrt(3 / (2 b p)) with an ACK for b = 2 segments, at most 1448 / 1538 of the link. It leaves out queues and \
-         timeouts, and what CUBIC does beyond Reno."
+        "Mathis: MSS / RTT x sqrt(3 / (2 b p)), at most 1448 / 1538 of the link. For CUBIC b is 2, as there is an ACK for two segments; for Reno it is 1, \
+         since Linux and our model count the segments that an ACK acknowledges. It leaves out queues and timeouts, and what CUBIC does beyond \
+         Reno."
             .into(),
-        "Ours is CUBIC as Linux computes it (`linux_cubic`). As RFC 9438 has it, the window of Reno grows by a segment a round trip once it is past \
+        "Ours is CUBIC as Linux computes it (`linux_windows`). As RFC 9438 has it, the window of Reno grows by a segment a round trip once it is past \
          the window before the last loss; in Linux it goes on at 8 / 15. At 40 ms and a loss of 0.01, where Reno decides, that alone is 9 % of the \
          goodput."
+            .into(),
+        "So is Reno: in Linux a window is whole segments, and half of 13 is 6. As RFC 5681 has it, it is 6.5, of which half a segment cannot leave, and \
+         must be acknowledged for the window to grow: at 40 ms and a loss of 0.01 that is 3 % of the goodput."
             .into(),
         "The guest's receive buffer is that of our model, 6 MiB. By itself Linux lets it grow with the window: at 100 ms and a queue of 80 packets it \
          is then too small for what waits behind a hole in recovery, the sender stops, and goes on with bursts of which the queue drops a part. \
