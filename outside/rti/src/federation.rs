@@ -20,6 +20,7 @@ mod carriage;
 mod clock;
 mod counts;
 mod declaration;
+mod deletion;
 mod directed;
 mod exchange;
 mod grants;
@@ -84,6 +85,8 @@ pub(crate) struct Federation {
     last_federate: u32,
     points: BTreeMap<String, Point>,
     objects: BTreeMap<u32, Object>,
+    /// Instances whose deletion at a time is on its way to some.
+    doomed: BTreeSet<u32>,
     /// The greatest handle that an instance has had.
     last_object: u32,
     /// The names of instances.
@@ -114,6 +117,7 @@ impl Federation {
             last_federate: 0,
             points: BTreeMap::new(),
             objects: BTreeMap::new(),
+            doomed: BTreeSet::new(),
             last_object: 0,
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
@@ -204,6 +208,7 @@ impl Federation {
         self.forget_in_time(federate);
         self.federates.remove(&federate);
         self.remove_managed(federate);
+        self.remove_doomed();
         self.forget_in_points(federate);
         self.grant_all();
     }
@@ -220,8 +225,11 @@ impl Federation {
 
     /// Adds a callback.
     fn tell(&mut self, federate: u32, callback: impl Into<Callback>) {
+        let callback = callback.into();
+        if !self.meets_its_end(federate, &callback) {
+            return;
+        }
         if let Some(member) = self.federates.get_mut(&federate) {
-            let callback = callback.into();
             member.counts.receive(&callback);
             if matches!(
                 callback,

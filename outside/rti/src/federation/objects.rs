@@ -10,7 +10,6 @@ use paceline_hla::{Bytes, Call, ObjectInstanceHandle, ResignAction, Response, ca
 use super::Federation;
 use super::carriage::Carriage;
 use super::declaration::PRIVILEGE;
-use super::message::Body;
 use super::ownership::Transfer;
 use crate::exception::{Answer, CallError, Exception};
 use crate::handles::{Handle, attribute_set, number};
@@ -84,7 +83,7 @@ impl Federation {
     pub(super) fn discover(&mut self, federate: u32, object: u32) {
         let member = &self.federates[&federate];
         let instance = &self.objects[&object];
-        if member.known.contains_key(&object) {
+        if member.known.contains_key(&object) || self.doomed.contains(&object) {
             return;
         }
         let Some(class) = self.closest_subscribed(federate, instance.class) else { return };
@@ -140,28 +139,7 @@ impl Federation {
         }
     }
 
-    /// Deletes an instance, and tells all who know it but `federate`.
-    pub(super) fn delete(&mut self, federate: u32, object: u32, tag: &Bytes) {
-        let Some(instance) = self.objects.remove(&object) else { return };
-        self.named.remove(&instance.name);
-        let told: Vec<u32> = self
-            .federates
-            .iter_mut()
-            .filter_map(|(handle, member)| {
-                (member.known.remove(&object).is_some() && *handle != federate).then_some(*handle)
-            })
-            .collect();
-        for other in told {
-            let removed = callback::RemoveObjectInstance {
-                object_instance: Handle::some(object),
-                user_supplied_tag: tag.clone(),
-                producing_federate: Handle::some(federate),
-            };
-            self.deliver(other, Body::Remove(removed), None);
-        }
-    }
-
-    fn check_privilege(&self, federate: u32, object: u32) -> Answer<()> {
+    pub(super) fn check_privilege(&self, federate: u32, object: u32) -> Answer<()> {
         let instance = &self.objects[&object];
         let privilege = self.fom.objects.member_of(instance.class, PRIVILEGE);
         if privilege.and_then(|privilege| instance.owners.get(&privilege)) == Some(&federate) {
@@ -242,6 +220,7 @@ impl Federation {
                     response::DeleteObjectInstance {}.into()
                 })
             }
+            Call::DeleteObjectInstanceWithTime(r) => self.delete_at(federate, &r),
             Call::LocalDeleteObjectInstance(r) => self.forget(federate, r.object_instance.as_ref()),
             Call::GetKnownObjectClassHandle(r) => self
                 .known_object(federate, r.object_instance.as_ref())
@@ -275,6 +254,7 @@ impl Federation {
             return Err(CallError::new(Exception::OwnershipAcquisitionPending, details));
         }
         self.federates.get_mut(&federate).expect("who calls has joined").known.remove(&object);
+        self.remove_doomed();
         Ok(response::LocalDeleteObjectInstance {}.into())
     }
 }

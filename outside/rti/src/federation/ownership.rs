@@ -198,6 +198,9 @@ impl Federation {
         let mut notices = Notices::default();
         for attribute in attributes {
             match self.objects[&object].owners.get(&attribute).copied() {
+                None if self.doomed.contains(&object) => {
+                    notices.add(Notice::Unavailable, federate, &Bytes::new(), attribute);
+                }
                 None => {
                     self.own(federate, object, attribute);
                     notices.add(Notice::Secured, federate, &Bytes::new(), attribute);

@@ -4,6 +4,7 @@ mod advisories;
 mod calls;
 mod carriage;
 mod damaged;
+mod deletion;
 mod digest;
 mod directed;
 mod evolved;

@@ -19,7 +19,6 @@ const NOT_YET: &[&str] = &[
     "FederateRestoreNotComplete",
     "AbortFederationRestore",
     "QueryFederationRestoreStatus",
-    "DeleteObjectInstanceWithTime",
     "CreateRegion",
     "CommitRegionModifications",
     "DeleteRegion",

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use paceline_hla::{
-    AttributeHandle, AttributeHandleSet, Bytes, Callback, ObjectClassHandle, ObjectInstanceHandle,
-    ResignAction, Response, request,
+    AttributeHandle, AttributeHandleSet, Bytes, Callback, LogicalTime, ObjectClassHandle,
+    ObjectInstanceHandle, ResignAction, Response, request,
 };
 use proptest::prelude::*;
 
@@ -23,6 +23,7 @@ enum Step {
     UnpublishClass,
     Register,
     Delete(usize),
+    DeleteAtTime(usize),
     Forget(usize),
     Resign(i32),
     Lose,
@@ -39,6 +40,7 @@ fn any_step() -> impl Strategy<Value = (u32, Step)> {
         1 => Just(Step::UnpublishClass),
         3 => Just(Step::Register),
         1 => (0..3_usize).prop_map(Step::Delete),
+        1 => (0..3_usize).prop_map(Step::DeleteAtTime),
         1 => (0..3_usize).prop_map(Step::Forget),
         1 => (0..6).prop_map(Step::Resign),
         1 => Just(Step::Lose),
@@ -163,6 +165,16 @@ impl World {
                     self.belief(federate).owned.retain(|(known, _)| *known != object);
                 }
             }
+            Step::DeleteAtTime(object) => {
+                let object_instance = self.object(*object);
+                let object = object_instance.clone().unwrap_or_default().data;
+                let time = Some(LogicalTime { data: 5.0_f64.to_be_bytes().to_vec().into() });
+                let call =
+                    request::DeleteObjectInstanceWithTime { object_instance, time, ..Default::default() };
+                if let Response::DeleteObjectInstanceWithTime(_) = self.harness.call(federate, call) {
+                    self.belief(federate).owned.retain(|(known, _)| *known != object);
+                }
+            }
             Step::Forget(object) => {
                 let object_instance = self.object(*object);
                 self.harness.call(federate, request::LocalDeleteObjectInstance { object_instance });
@@ -194,6 +206,11 @@ impl World {
         belief.owned.retain(|(_, place)| published.contains(place));
     }
 
+    fn lose(&mut self, federate: u32, object: Option<ObjectInstanceHandle>) {
+        let object = object.expect("a handle").data;
+        self.belief(federate).owned.retain(|(known, _)| *known != object);
+    }
+
     /// Changes what federates believe as callbacks say.
     fn listen(&mut self) {
         for federate in 1..=FEDERATES {
@@ -207,10 +224,8 @@ impl World {
                             assert!(is_new, "{federate} has it already");
                         }
                     }
-                    Callback::RemoveObjectInstance(c) => {
-                        let object = c.object_instance.expect("a handle").data;
-                        self.belief(federate).owned.retain(|(known, _)| *known != object);
-                    }
+                    Callback::RemoveObjectInstance(c) => self.lose(federate, c.object_instance),
+                    Callback::RemoveObjectInstanceWithTime(c) => self.lose(federate, c.object_instance),
                     _ => {}
                 }
             }
