@@ -1,11 +1,11 @@
-//! Clients whose federates are written for HLA Evolved (IEEE 1516-2010): they know fewer exceptions, and are
-//! called with the producing federate only where the object model says so.
+//! Clients whose federates are written for HLA Evolved (IEEE 1516-2010): they know fewer exceptions, one
+//! grant for all advances, and are called with the producing federate only where the object model says so.
 //!
 //! A client library for both editions says so in the settings of a connection: `API.version=IEEE 1516-2010`.
 
 use std::collections::BTreeMap;
 
-use paceline_hla::{Call, Callback, Response};
+use paceline_hla::{Call, Callback, Response, callback};
 
 use crate::client::Client;
 use crate::fom::Fom;
@@ -73,8 +73,13 @@ impl EvolvedClients {
             return;
         }
         for (client, callback) in callbacks {
-            if self.0.get(client) == Some(&false) {
+            let Some(conveys_producer) = self.0.get(client) else { continue };
+            if !conveys_producer {
                 remove_producer(callback);
+            }
+            // In 2010 a flushed queue ended with the same grant as any other advance.
+            if let Callback::FlushQueueGrant(grant) = callback {
+                *callback = callback::TimeAdvanceGrant { time: grant.time.take() }.into();
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Clients of HLA Evolved, which say so when they connect.
 
-use paceline_hla::{Callback, FomModuleSet, Response, RtiConfiguration, request};
+use paceline_hla::{Callback, FomModuleSet, LogicalTime, Response, RtiConfiguration, request};
 
 use crate::harness::{Harness, module, small_module};
 
@@ -68,4 +68,19 @@ fn exceptions_are_those_of_the_edition() {
         harness.ask(1, connect(""));
         harness.refused(1, create, "InvalidFOM");
     }
+}
+
+#[test]
+fn a_flushed_queue_ends_with_a_grant_that_the_edition_knows() {
+    let mut harness = Harness::default();
+    harness.ask(1, connect("API.version=IEEE 1516-2010"));
+    let (federation_name, fom_modules) =
+        ("F".to_owned(), Some(FomModuleSet { fom_module: vec![small_module()] }));
+    harness.ask(1, request::CreateFederationExecutionWithModules { federation_name, fom_modules });
+    let (federate_type, federation_name) = ("test".to_owned(), "F".to_owned());
+    harness.ask(1, request::JoinFederationExecution { federate_type, federation_name });
+    let time = Some(LogicalTime { data: 2.5_f64.to_be_bytes().to_vec().into() });
+    harness.ask(1, request::FlushQueueRequest { time: time.clone() });
+    let grants = harness.taken(1);
+    assert!(matches!(&*grants, [Callback::TimeAdvanceGrant(grant)] if grant.time == time), "{grants:?}");
 }
