@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use paceline_fedpro::{Host, Kind, Server, Stopper};
+use paceline_fedpro::Kind;
 use paceline_hla::{
     AttributeHandleSet, Call, Callback, FileFomModule, FomModule, FomModuleSet, FomModuleSource,
     InteractionClassHandle, LogicalTime, LogicalTimeInterval, Response, request,
@@ -15,6 +15,7 @@ use paceline_hla::{
 
 use crate::client::{Client, Inside};
 use crate::proxy::{Cut, Proxy};
+use crate::running::Running;
 
 const MODULE: &str = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
     <name>HLAobjectRoot</name><objectClass><name>Ship</name><attribute><name>Position</name></attribute>\
@@ -137,18 +138,11 @@ impl Federate {
     }
 }
 
-fn serve() -> (SocketAddr, Stopper, thread::JoinHandle<std::io::Result<usize>>) {
-    let host = Host::new(Inside::default(), Duration::from_secs(60));
-    let mut server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), host).expect("a port is free");
-    let (address, stopper) = (server.local_addr().expect("it listens"), server.stopper());
-    (address, stopper, thread::spawn(move || server.run()))
-}
-
 #[test]
 fn updates_arrive_once_and_in_order_though_connections_break() {
     const UPDATES: u32 = 5000;
-    let (server, stopper, running) = serve();
-    let proxy = Proxy::start(server, Cut::Bytes { from: 2_000, to: 40_000 }, 1);
+    let server = Running::start(Inside::default());
+    let proxy = Proxy::start(server.address, Cut::Bytes { from: 2_000, to: 40_000 }, 1);
     let [mut sender, mut receiver] = ["sender", "receiver"].map(|name| Federate::join(proxy.address, name));
     let (object_class, attributes) = receiver.ship();
     let subscribe = request::SubscribeObjectClassAttributes {
@@ -191,8 +185,7 @@ fn updates_arrive_once_and_in_order_though_connections_break() {
     });
     assert!(tags.eq(0..UPDATES), "each arrives once and in order");
     assert!(proxy.connections() > 50, "the proxy breaks connections: {}", proxy.connections());
-    stopper.stop().expect("it runs");
-    running.join().expect("it does not panic").expect("it ends well");
+    server.end();
 }
 
 fn time(time: u64) -> Option<LogicalTime> {
@@ -255,11 +248,10 @@ fn steps(address: SocketAddr, steps: u64) -> [Vec<(Bytes, Bytes)>; 2] {
 fn a_run_over_breaking_connections_is_that_over_whole_ones() {
     const STEPS: u64 = 3000;
     let run = |cut: Option<Cut>| {
-        let (server, stopper, running) = serve();
-        let proxy = cut.map(|cut| Proxy::start(server, cut, 2));
-        let seen = steps(proxy.as_ref().map_or(server, |proxy| proxy.address), STEPS);
-        stopper.stop().expect("it runs");
-        running.join().expect("it does not panic").expect("it ends well");
+        let server = Running::start(Inside::default());
+        let proxy = cut.map(|cut| Proxy::start(server.address, cut, 2));
+        let seen = steps(proxy.as_ref().map_or(server.address, |proxy| proxy.address), STEPS);
+        server.end();
         (seen, proxy.map_or(0, |proxy| proxy.connections()))
     };
     let (broken, connections) = run(Some(Cut::Bytes { from: 2_000, to: 20_000 }));
@@ -271,14 +263,13 @@ fn a_run_over_breaking_connections_is_that_over_whole_ones() {
 
 #[test]
 fn a_session_outlives_connections_that_end_by_time() {
-    let (server, stopper, running) = serve();
-    let proxy = Proxy::start(server, Cut::Milliseconds { from: 30, to: 60 }, 3);
+    let server = Running::start(Inside::default());
+    let proxy = Proxy::start(server.address, Cut::Milliseconds { from: 30, to: 60 }, 3);
     let mut federate = Federate::join(proxy.address, "only");
     while proxy.connections() < 10 {
         assert!(matches!(federate.ask(request::QueryGALT {}), Response::QueryGALT(_)));
         let status = federate.client.status.as_ref().map(|frame| frame.kind);
         assert!(matches!(status, Some(Kind::NewSessionStatus | Kind::ResumeStatus)), "{status:?}");
     }
-    stopper.stop().expect("it runs");
-    running.join().expect("it does not panic").expect("it ends well");
+    server.end();
 }

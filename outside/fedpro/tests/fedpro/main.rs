@@ -10,6 +10,7 @@ mod guards;
 mod hosts;
 mod pressure;
 mod proxy;
+mod running;
 mod servers;
 mod sessions;
 mod status;

@@ -1,7 +1,8 @@
 //! Programs of others that join: two of Pitch's Chat samples, which nobody types into.
 //!
 //! `PACELINE_CHAT_JARS` names a folder with the jars of the client library, of what it needs and of the
-//! sample, `PACELINE_CHAT_FOMS` the folder with the sample's module, and `PACELINE_CHAT_CLASS` its class.
+//! sample, `PACELINE_CHAT_FOMS` the folder with the sample's module, and `PACELINE_CHAT_CLASS` its class. For
+//! the sample in C++ `PACELINE_CHAT_CPP` names the program, and `PACELINE_CHAT_CPP_FOMS` the folder.
 
 use std::env::var;
 use std::io::{Read, Write};
@@ -12,7 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use paceline_fedpro::{Host, Outside, Server};
+use paceline_fedpro::Outside;
+
+use crate::running::Running;
+
+mod example;
+mod mak;
+mod portico;
+mod steps;
 
 /// How long a sample may take for anything; a virtual machine starts slowly on a busy one.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -49,11 +57,9 @@ struct Chat {
 }
 
 impl Chat {
-    fn start(jars: &str, foms: &str, class: &str, address: SocketAddr) -> Self {
-        let mut program = Command::new("java");
-        program.args(["-XX:+UseSerialGC", "-cp", &format!("{jars}/*"), class, &address.to_string()]);
-        program.current_dir(foms).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = program.spawn().expect("there is a virtual machine for Java");
+    fn start(mut program: Command) -> Self {
+        program.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = program.spawn().expect("there is such a program");
         let (keyboard, mut output) =
             (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         let (sender, screen) = channel();
@@ -91,9 +97,16 @@ impl Chat {
     }
 
     #[track_caller]
+    fn assert_success(&mut self) {
+        assert!(self.child.wait().expect("it ends").success(), "{}", self.shown);
+    }
+
+    #[track_caller]
     fn leave(mut self) -> Self {
         self.type_line(".");
-        assert!(self.child.wait().expect("it ends").success(), "{}", self.shown);
+        // Some samples wait for another line before they end; others have ended by then.
+        let _ = writeln!(self.keyboard);
+        self.assert_success();
         self
     }
 }
@@ -105,10 +118,17 @@ impl Drop for Chat {
     }
 }
 
-fn chat(jars: &str, foms: &str, class: &str, address: SocketAddr) {
+/// A class in a virtual machine for Java.
+fn java(class_path: &str, class: &str) -> Command {
+    let mut program = Command::new("java");
+    program.args(["-XX:+UseSerialGC", "-cp", class_path, class]);
+    program
+}
+
+fn chat(program: impl Fn() -> Command) {
     // Both subscribe before either has a name: not all samples ask for names that were told before.
     let [mut ann, mut bob] = [(); 2].map(|()| {
-        let mut chat = Chat::start(jars, foms, class, address);
+        let mut chat = Chat::start(program());
         chat.wait_for("Enter your name");
         chat
     });
@@ -118,8 +138,8 @@ fn chat(jars: &str, foms: &str, class: &str, address: SocketAddr) {
     bob.wait_for("Name already taken");
     bob.type_line("Bob");
     bob.wait_for("Type messages");
-    bob.wait_for("[Ann has joined]");
-    ann.wait_for("[Bob has joined]");
+    bob.wait_for("Ann has joined");
+    ann.wait_for("Bob has joined");
     ann.type_line("hello all");
     bob.wait_for("Ann: hello all");
     // Only the sample for HLA 4 has private messages; the other one shows the line to all.
@@ -127,7 +147,7 @@ fn chat(jars: &str, foms: &str, class: &str, address: SocketAddr) {
     bob.wait_for("only you");
     // Whoever leaves destroys the federation if nobody else is there, which only one of them may do.
     drop(bob.leave());
-    ann.wait_for("[Bob has left]");
+    ann.wait_for("Bob has left");
     drop(ann.leave());
 }
 
@@ -139,12 +159,29 @@ fn two_samples_chat() {
         eprintln!("skipped: PACELINE_CHAT_JARS, PACELINE_CHAT_FOMS and PACELINE_CHAT_CLASS name no sample");
         return;
     };
-    let host = Host::new(Machine { foms: foms.clone(), drawn: 0 }, Duration::from_secs(60));
-    let mut server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), host).expect("a port is free");
-    let (address, stopper) = (server.local_addr().expect("it listens"), server.stopper());
-    let running = thread::spawn(move || server.run());
+    two_chats(&foms, |address| {
+        let mut program = java(&format!("{jars}/*"), &class);
+        program.arg(address.to_string()).current_dir(&foms);
+        program
+    });
+}
+
+#[test]
+fn two_samples_in_cpp_chat() {
+    let [Ok(program), Ok(foms)] = ["", "_FOMS"].map(|name| var(format!("PACELINE_CHAT_CPP{name}"))) else {
+        eprintln!("skipped: PACELINE_CHAT_CPP and PACELINE_CHAT_CPP_FOMS name no sample");
+        return;
+    };
+    two_chats(&foms, |address| {
+        let mut command = Command::new(&program);
+        command.arg(address.to_string()).current_dir(&foms);
+        command
+    });
+}
+
+fn two_chats(foms: &str, program: impl Fn(SocketAddr) -> Command) {
+    let server = Running::start(Machine { foms: foms.to_owned(), drawn: 0 });
     // The second time finds nothing that the first one has left.
-    (0..2).for_each(|_| chat(&jars, &foms, &class, address));
-    stopper.stop().expect("it runs");
-    running.join().expect("it does not panic").expect("it ends well");
+    (0..2).for_each(|_| chat(|| program(server.address)));
+    server.end();
 }
