@@ -249,6 +249,10 @@ proptest! {
                         Callback::RemoveObjectInstance(removed) => {
                             prop_assert!(known.remove(&removed.object_instance.unwrap().data));
                         }
+                        // What is not published any more is offered.
+                        Callback::RequestAttributeOwnershipAssumption(offered) => {
+                            prop_assert!(known.contains(&offered.object_instance.unwrap().data));
+                        }
                         other => prop_assert!(false, "{other:?}"),
                     }
                 }
