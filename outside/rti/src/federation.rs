@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
-use paceline_kernel::{SendBound, SendBounds};
+use paceline_kernel::SendBounds;
 
 use crate::client::Client;
 use crate::exception::{Answer, CallError, Exception};
@@ -40,6 +40,7 @@ use carriage::Carriages;
 use clock::Clock;
 use counts::{Counted, Counts};
 use declaration::Declarations;
+use grants::Waiting;
 use manager::Watch;
 use objects::Object;
 use switches::Switch;
@@ -84,6 +85,8 @@ pub(crate) struct Federation {
     /// The greatest handle that a federate has had.
     last_federate: u32,
     points: BTreeMap<String, Point>,
+    /// Who subscribes to an interaction class.
+    receivers: BTreeMap<u32, BTreeSet<u32>>,
     objects: BTreeMap<u32, Object>,
     /// Instances whose deletion at a time is on its way to some.
     doomed: BTreeSet<u32>,
@@ -94,7 +97,7 @@ pub(crate) struct Federation {
     /// Names that are kept for a federate.
     reserved: BTreeMap<String, u32>,
     /// Federates that wait for a time, or to be constrained, by the bound that each needs.
-    waiting: BTreeSet<(SendBound<LogicalTime>, u32)>,
+    waiting: Waiting,
     /// What those that regulate may still send.
     bounds: SendBounds<LogicalTime>,
     /// Constrained federates go on where no other one regulates, as the modules say of the non-regulated
@@ -116,12 +119,13 @@ impl Federation {
             federates: BTreeMap::new(),
             last_federate: 0,
             points: BTreeMap::new(),
+            receivers: BTreeMap::new(),
             objects: BTreeMap::new(),
             doomed: BTreeSet::new(),
             last_object: 0,
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
-            waiting: BTreeSet::new(),
+            waiting: Waiting::new(),
             bounds: SendBounds::default(),
             grants_non_regulated,
             watch: Watch::default(),
@@ -206,6 +210,9 @@ impl Federation {
     fn go(&mut self, federate: u32, action: ResignAction) {
         self.give_up_objects(federate, action);
         self.forget_in_time(federate);
+        self.receivers.values_mut().for_each(|receivers| {
+            receivers.remove(&federate);
+        });
         self.federates.remove(&federate);
         self.remove_managed(federate);
         self.remove_doomed();

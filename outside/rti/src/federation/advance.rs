@@ -32,7 +32,7 @@ impl Federation {
         &mut self.federates.get_mut(&federate).expect("who calls has joined").clock
     }
 
-    fn read_time(&self, time: Option<&paceline_hla::LogicalTime>) -> Answer<LogicalTime> {
+    pub(super) fn read_time(&self, time: Option<&paceline_hla::LogicalTime>) -> Answer<LogicalTime> {
         let bytes = time.map(|time| &*time.data).unwrap_or_default();
         self.time.read(bytes).map_err(|details| CallError::new(Exception::InvalidLogicalTime, details))
     }
@@ -186,14 +186,8 @@ impl Federation {
         Ok(())
     }
 
-    /// A time that the federate may ask for.
-    pub(super) fn read_advance(
-        &mut self,
-        federate: u32,
-        to: Option<&paceline_hla::LogicalTime>,
-    ) -> Answer<LogicalTime> {
-        let to = self.read_time(to)?;
-        let clock = self.clock(federate);
+    /// Whether the federate may ask for a time.
+    pub(super) fn check_advance(clock: &Clock, to: LogicalTime) -> Answer<()> {
         Self::check_granted(clock)?;
         if to < clock.now {
             return refuse(
@@ -201,7 +195,7 @@ impl Federation {
                 "it is before the time that was granted last",
             );
         }
-        Ok(to)
+        Ok(())
     }
 
     fn request_advance(
@@ -211,12 +205,15 @@ impl Federation {
         is_to_next_message: bool,
         is_available: bool,
     ) -> Answer<()> {
-        let to = self.read_advance(federate, to)?;
+        let to = self.read_time(to)?;
         let clock = self.clock(federate);
+        Self::check_advance(clock, to)?;
         clock.pending = Some(Advance { to, is_to_next_message, is_available });
-        let is_constrained = clock.is_constrained;
+        let (is_constrained, holds_some) = (clock.is_constrained, !clock.held.is_empty());
         self.refresh(federate);
-        self.release_held(federate);
+        if holds_some {
+            self.release_held(federate);
+        }
         if !is_constrained {
             self.grant(federate);
         }

@@ -243,15 +243,18 @@ impl Federation {
             Call::SubscribeInteractionClass(_) => {
                 declared.subscribed_interactions.insert(class);
                 declared.passive_interactions.remove(&class);
+                self.receivers.entry(class).or_default().insert(federate);
                 response::SubscribeInteractionClass {}.into()
             }
             Call::SubscribeInteractionClassPassively(_) => {
                 declared.subscribed_interactions.insert(class);
                 declared.passive_interactions.insert(class);
+                self.receivers.entry(class).or_default().insert(federate);
                 response::SubscribeInteractionClassPassively {}.into()
             }
             Call::UnsubscribeInteractionClass(_) => {
                 declared.subscribed_interactions.remove(&class);
+                self.receivers.entry(class).or_default().remove(&federate);
                 response::UnsubscribeInteractionClass {}.into()
             }
             call => return Err(not_yet(&call)),

@@ -3,7 +3,7 @@
 //! Invariants: nobody receives what it has sent, an attribute that it does not subscribe to, or a parameter
 //! of a class below the one that it subscribes to; attributes that are carried differently come apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use paceline_hla::{
     AttributeHandleValue, AttributeHandleValueMap, Call, LogicalTime, ParameterHandleValue,
@@ -94,6 +94,19 @@ impl Federation {
         })
     }
 
+    /// The others that receive an interaction, and the class as which each does: the closest that it
+    /// subscribes to.
+    fn receivers_of(&self, federate: u32, class: u32) -> BTreeMap<u32, u32> {
+        let mut received = BTreeMap::new();
+        for above in self.fom.interactions.lineage(class) {
+            let receivers = self.receivers.get(&above).into_iter().flatten();
+            for receiver in receivers.filter(|receiver| **receiver != federate) {
+                received.entry(*receiver).or_insert(above);
+            }
+        }
+        received
+    }
+
     fn send(
         &mut self,
         federate: u32,
@@ -109,16 +122,10 @@ impl Federation {
         self.check_parameters(class, &values)?;
         let (transportation, is_timestamped) = self.interaction_carriage(federate, class);
         let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
-        for other in self.others(federate) {
-            let subscribed = &self.federates[&other].declarations.subscribed_interactions;
-            let Some(received) =
-                self.fom.interactions.lineage(class).find(|above| subscribed.contains(above))
-            else {
-                continue;
-            };
-            let members: BTreeSet<u32> = self.fom.interactions.all_members(received).collect();
+        for (other, received) in self.receivers_of(federate, class) {
             let is_there = |value: &&ParameterHandleValue| {
-                members.contains(&number(value.parameter_handle.as_ref()).unwrap_or(0))
+                let parameter = number(value.parameter_handle.as_ref());
+                parameter.is_ok_and(|parameter| self.fom.interactions.has_member(received, parameter))
             };
             let parameter_handle_value = values.iter().filter(is_there).cloned().collect();
             let message = callback::ReceiveInteraction {

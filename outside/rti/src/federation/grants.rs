@@ -9,6 +9,8 @@
 //! is listed once, with the bound that it needs now; those with equal bounds are granted in the order of
 //! handles.
 
+use std::collections::BTreeSet;
+
 use paceline_hla::{Response, callback, response};
 use paceline_kernel::SendBound;
 
@@ -17,13 +19,16 @@ use super::message::{Body, Stamp};
 use crate::exception::Answer;
 use crate::time::LogicalTime;
 
+/// Those that wait, by the bound that each needs.
+pub(super) type Waiting = BTreeSet<(SendBound<LogicalTime>, u32)>;
+
 impl Federation {
     /// Lists a federate anew, as its clock has changed.
     pub(super) fn refresh(&mut self, federate: u32) {
-        let Some(row) = self.federates.get_mut(&federate) else { return };
-        self.bounds.set(federate, row.clock.sender());
-        let needed = row.clock.needed();
-        let listed = std::mem::replace(&mut row.clock.listed, needed);
+        let clock = self.clock(federate);
+        let (sender, needed) = (clock.sender(), clock.needed());
+        let listed = std::mem::replace(&mut clock.listed, needed);
+        self.bounds.set(federate, sender);
         if listed == needed {
             return;
         }
@@ -53,47 +58,47 @@ impl Federation {
     /// Grants all that can be granted.
     pub(super) fn grant_all(&mut self) {
         let least = self.bounds.least();
-        let is_reached =
-            |(needed, _): &&(SendBound<LogicalTime>, u32)| least.is_none_or(|least| *needed <= least);
-        let reached = self.waiting.iter().take_while(is_reached);
-        let ready: Vec<u32> = reached
-            .filter(|(needed, federate)| self.is_led(*federate, needed.time))
-            .map(|(_, federate)| *federate)
-            .collect();
-        for federate in ready {
-            if self.federates[&federate].clock.awaits_constraint {
-                self.constrain(federate);
-            } else {
+        let is_reached = |needed: SendBound<LogicalTime>| least.is_none_or(|least| needed <= least);
+        let mut held_back = Vec::new();
+        while let Some((needed, federate)) = self.waiting.first().copied()
+            && is_reached(needed)
+        {
+            self.waiting.pop_first();
+            if self.is_led(federate, needed.time) {
                 self.grant(federate);
+            } else {
+                held_back.push((needed, federate));
             }
         }
+        self.waiting.extend(held_back);
     }
 
-    fn constrain(&mut self, federate: u32) {
-        let clock = self.clock(federate);
-        (clock.awaits_constraint, clock.is_constrained) = (false, true);
-        let time = clock.now.time();
-        self.refresh(federate);
-        self.tell(federate, callback::TimeConstrainedEnabled { time });
-    }
-
-    /// Grants what the federate has asked for.
+    /// Grants what the federate waits for: a time, or to be constrained. It is not listed any more.
     pub(super) fn grant(&mut self, federate: u32) {
         let clock = self.clock(federate);
-        let advance = clock.pending.expect("who is granted has asked");
+        clock.listed = None;
+        let Some(advance) = clock.pending else {
+            (clock.awaits_constraint, clock.is_constrained) = (false, true);
+            let time = clock.now.time();
+            return self.tell(federate, callback::TimeConstrainedEnabled { time });
+        };
         let (time, is_past) = clock.target(advance);
+        let before = clock.sender();
         clock.arrive(time, is_past);
-        self.refresh(federate);
-        self.release_up_to(federate, time);
+        let after = clock.sender();
+        let has_messages = clock.first_queued().is_some_and(|first| first <= time);
+        if before != after {
+            self.bounds.set(federate, after);
+        }
+        if has_messages {
+            self.release_up_to(federate, time);
+        }
         self.tell(federate, callback::TimeAdvanceGrant { time: time.time() });
     }
 
     /// Hands over the messages up to a time, that time included.
     pub(super) fn release_up_to(&mut self, federate: u32, time: LogicalTime) {
         let queue = &mut self.clock(federate).queue;
-        if queue.first_key_value().is_none_or(|(place, _)| place.0 > time) {
-            return;
-        }
         let later = queue.split_off(&(time, u32::MAX, u64::MAX, u32::MAX));
         for (body, stamp) in std::mem::replace(queue, later).into_values() {
             self.tell(federate, body.callback(Some(stamp), true));
@@ -108,7 +113,8 @@ impl Federation {
         federate: u32,
         to: Option<&paceline_hla::LogicalTime>,
     ) -> Answer<Response> {
-        let to = self.read_advance(federate, to)?;
+        let to = self.read_time(to)?;
+        Self::check_advance(self.clock(federate), to)?;
         let bound = self.bounds.least_of_others(federate).map(|bound| bound.time);
         let is_led = self.is_led(federate, to);
         let clock = self.clock(federate);
