@@ -1,6 +1,7 @@
 //! The infrastructure from outside: object models, and federations by their calls.
 
 mod advisories;
+mod any_calls;
 mod calls;
 mod carriage;
 mod damaged;
@@ -11,6 +12,7 @@ mod evolved;
 mod exchange;
 mod federation;
 mod fom;
+mod fuzzed;
 mod harness;
 mod manager;
 mod model;
