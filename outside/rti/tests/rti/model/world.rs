@@ -61,8 +61,8 @@ fn query(result: Option<TimeQueryReturn>) -> Option<i64> {
     result.logical_time_is_valid.then(|| number(result.logical_time.as_ref()))
 }
 
-fn position<H: PartialEq>(handles: &[Option<H>], handle: &Option<H>) -> usize {
-    handles.iter().position(|known| known == handle).expect("it was handed out")
+fn position<H: PartialEq>(handles: &[Option<H>], handle: Option<&H>) -> usize {
+    handles.iter().position(|known| known.as_ref() == handle).expect("it was handed out")
 }
 
 fn handle(bytes: &[u8]) -> u32 {
@@ -261,30 +261,30 @@ impl World {
                 let number =
                     objects.iter().position(|known| *known == c.object_instance).unwrap_or(objects.len());
                 let by = handle(&c.producing_federate?.data);
-                format!("discover {number} as {} by {by}", position(&self.classes, &c.object_class))
+                format!("discover {number} as {} by {by}", position(&self.classes, c.object_class.as_ref()))
             }
             Callback::ReflectAttributeValues(c) => self.reflected(
                 federation,
-                &c.object_instance,
+                c.object_instance.as_ref(),
                 c.attribute_values,
                 handle(&c.producing_federate?.data),
             ),
             Callback::ReflectAttributeValuesWithTime(c) => {
                 let by = handle(&c.producing_federate?.data);
-                let text = self.reflected(federation, &c.object_instance, c.attribute_values, by);
+                let text = self.reflected(federation, c.object_instance.as_ref(), c.attribute_values, by);
                 self.stamped(client, text, c.time, c.received_order_type, c.optional_retraction)
             }
             Callback::ReceiveInteraction(c) => {
-                let class = position(&self.interactions, &c.interaction_class);
+                let class = position(&self.interactions, c.interaction_class.as_ref());
                 format!("receive {class} by {}", handle(&c.producing_federate?.data))
             }
             Callback::ReceiveInteractionWithTime(c) => {
-                let class = position(&self.interactions, &c.interaction_class);
+                let class = position(&self.interactions, c.interaction_class.as_ref());
                 let text = format!("receive {class} by {}", handle(&c.producing_federate?.data));
                 self.stamped(client, text, c.time, c.received_order_type, c.optional_retraction)
             }
             Callback::RemoveObjectInstance(c) => {
-                let number = position(&self.objects[federation], &c.object_instance);
+                let number = position(&self.objects[federation], c.object_instance.as_ref());
                 format!("remove {number} by {}", handle(&c.producing_federate?.data))
             }
             Callback::TimeRegulationEnabled(c) => format!("regulates at {}", self.arrived(client, c.time)),
@@ -295,7 +295,7 @@ impl World {
                 format!("flushed at {safe} optimistic {}", number(c.optimistic_time.as_ref()))
             }
             Callback::RequestRetraction(c) => {
-                format!("retract #{}", position(&self.retractions[federation], &c.retraction))
+                format!("retract #{}", position(&self.retractions[federation], c.retraction.as_ref()))
             }
             // Offers of what nobody owns are no part of the comparison.
             Callback::RequestAttributeOwnershipAssumption(_) => return None,
@@ -306,7 +306,7 @@ impl World {
     fn reflected(
         &self,
         federation: usize,
-        object: &Option<ObjectInstanceHandle>,
+        object: Option<&ObjectInstanceHandle>,
         values: Option<AttributeHandleValueMap>,
         by: u32,
     ) -> String {
