@@ -116,7 +116,8 @@ fn run(protocol: Protocol, threads: u32, simulated: u32, at_once: usize) -> (Out
     let nodes: Vec<u32> = machines.iter().map(|(node, _)| *node).collect();
     let count = simulated + nodes.len() as u32;
     let partition = model.partition(count);
-    assert_eq!(partition.place(LpId(node("card-0"))), partition.place(LpId(node("card-1"))), "one machine");
+    let federate = |name: &str| partition.place(LpId(node(name))).0;
+    assert_eq!(federate("card-0"), federate("card-1"), "one machine");
     let guests = federates(&model, machines, Terms { at_once, ..Terms::default() }).unwrap();
     let mut simulation = Simulation::new(model.clone()).protocol(protocol).threads(threads).federates(count);
     simulation = simulation.until(Time::millis(20));
