@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use paceline_report::perfetto::packet::Trace;
+use prost::Message as _;
 use serde_json::Value;
 
 use crate::{Running, error_text, folder_of, paceline, says, stderr};
@@ -190,6 +192,38 @@ fn mistakes_in_emulations() {
     assert!(check.status.success(), "{}", stderr(&check));
 }
 
+/// A request and its answer of each of four pings are arrows from guest to guest.
+#[test]
+fn a_trace_has_the_guests_and_their_frames() {
+    if !has_emulator() {
+        return;
+    }
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/emulate-ping.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let trace = ["emulate", scenario.to_str().unwrap(), "--quiet", "--trace", "ping.perfetto-trace"];
+    let output = paceline(folder.path(), &trace);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let bytes = fs::read(folder.path().join("ping.perfetto-trace")).unwrap();
+    let packets = Trace::decode(bytes.as_slice()).expect("a trace").packet;
+    let tracks = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+    let tracks: BTreeMap<u64, &str> =
+        tracks.filter_map(|track| Some((track.uuid?, track.name.as_deref()?))).collect();
+    let events = || packets.iter().filter_map(|packet| packet.timestamp.zip(packet.track_event.as_ref()));
+    let on = |name: &str| {
+        let name = name.to_owned();
+        events().filter(|(_, event)| tracks.get(&event.track_uuid.unwrap()) == Some(&&*name)).count()
+    };
+    assert!(on("alice") > 8 && on("bob") > 8, "{tracks:?}");
+    assert_eq!((on("frames of alice"), on("frames of bob")), (8, 8));
+    let flows = |ends: fn(&paceline_report::perfetto::packet::TrackEvent) -> &Vec<u64>| {
+        let mut flows: Vec<u64> = events().flat_map(|(_, event)| ends(event).clone()).collect();
+        flows.sort_unstable();
+        flows
+    };
+    let begun = flows(|event| &event.flow_ids);
+    assert!(begun.len() == 8 && begun == flows(|event| &event.terminating_flow_ids), "{begun:?}");
+}
+
 /// The times at which echo requests (RFC 792) left the host whose link this is, in seconds.
 fn requests(capture: &[u8]) -> Vec<f64> {
     let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
@@ -212,10 +246,11 @@ fn a_time_scale_is_seconds_of_the_guest_s_clock_in_a_simulated_second() {
     if !has_emulator() {
         return;
     }
-    let script = "ping -c 1 peer; probe work 50000000; ping -c 1 peer";
+    // In simulated time: a slow guest is up after 2 s, and all are to find the peer.
+    let script = "{ at = \"2.5s\", text = \"ping -c 1 peer; probe work 50000000; ping -c 1 peer\" }";
     let guest = |name: &str, scale: &str| {
         format!(
-            "[[guest]]\nname = \"{name}\"\ntime_scale = {scale}\nprograms = [\"probe\"]\nscript = \"{script}\"\n"
+            "[[guest]]\nname = \"{name}\"\ntime_scale = {scale}\nprograms = [\"probe\"]\nscript = [{script}]\n"
         )
     };
     let text = format!(
