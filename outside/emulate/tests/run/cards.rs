@@ -43,7 +43,7 @@ impl Forwarder {
 }
 
 impl Machine for Forwarder {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "forwarder"
     }
 
