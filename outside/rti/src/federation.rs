@@ -104,6 +104,8 @@ pub(crate) struct Federation {
     /// grant.
     grants_non_regulated: bool,
     watch: Watch,
+    /// Set by an interaction, and otherwise as the modules say.
+    auto_provide: Option<bool>,
     limits: RtiLimits,
 }
 
@@ -129,6 +131,7 @@ impl Federation {
             bounds: SendBounds::default(),
             grants_non_regulated,
             watch: Watch::default(),
+            auto_provide: None,
             limits,
         };
         federation.add_managed(0);
@@ -269,6 +272,10 @@ impl Federation {
     /// Each group of services hands on what is none of its calls.
     fn answer(&mut self, federate: u32, call: Call) -> Answer<Response> {
         match call {
+            Call::SendInteraction(request::SendInteraction { ref interaction_class, .. })
+            | Call::SendInteractionWithTime(request::SendInteractionWithTime {
+                ref interaction_class, ..
+            }) if self.is_order(interaction_class.as_ref()) => self.take_order(federate, call),
             Call::ResignFederationExecution(r) => self.resign(federate, &r),
             Call::RegisterFederationSynchronizationPoint(r) => {
                 self.register_point(federate, r.synchronization_point_label, r.user_supplied_tag, None)?;

@@ -107,7 +107,7 @@ impl Federation {
         received
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         federate: u32,
         request: request::SendInteraction,

@@ -17,6 +17,7 @@ use crate::exception::{Answer, CallError, Exception};
 use crate::handles::Handle;
 
 mod encoding;
+mod orders;
 mod values;
 
 /// The handle of the federation's object. That of a federate has this and the federate's handle.

@@ -50,11 +50,11 @@ impl Federation {
 
     /// Whether owners are asked for values as soon as somebody discovers an instance.
     pub(super) fn provides_automatically(&self) -> bool {
-        self.is_on_by_modules("autoProvide")
+        self.auto_provide.unwrap_or_else(|| self.is_on_by_modules("autoProvide"))
     }
 
-    fn turn(&mut self, federate: u32, switch: Switch, value: bool) {
-        let switches = &mut self.federates.get_mut(&federate).expect("who calls has joined").switches;
+    pub(super) fn turn(&mut self, federate: u32, switch: Switch, value: bool) {
+        let switches = &mut self.federates.get_mut(&federate).expect("it has joined").switches;
         if value {
             switches.insert(switch);
         } else {

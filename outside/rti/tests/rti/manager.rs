@@ -271,3 +271,46 @@ fn the_infrastructure_owns_them() {
     world.harness.ask(1, request::EnableAsynchronousDelivery {});
     assert_eq!(world.taken(), [""; 0]);
 }
+
+/// Sends an interaction of the model with these values.
+fn order(world: &mut World, class: &str, values: &[(&str, &[u8])]) -> request::SendInteraction {
+    let interaction_class = world.harness.interaction_class(class);
+    world.harness.ask(1, request::PublishInteractionClass { interaction_class: interaction_class.clone() });
+    let mut rows = Vec::new();
+    for (name, value) in values {
+        let (interaction_class, parameter_name) = (interaction_class.clone(), (*name).to_owned());
+        let call = request::GetParameterHandle { interaction_class, parameter_name };
+        let Response::GetParameterHandle(found) = world.harness.ask(1, call) else { panic!("its response") };
+        let (parameter_handle, value) = (found.result, value.to_vec().into());
+        rows.push(paceline_hla::ParameterHandleValue { parameter_handle, value });
+    }
+    let parameter_values = Some(paceline_hla::ParameterHandleValueMap { parameter_handle_value: rows });
+    request::SendInteraction { interaction_class, parameter_values, ..Default::default() }
+}
+
+#[test]
+fn interactions_of_the_model_set_switches() {
+    let mut world = World::new(2);
+    world.taken();
+    let (on, class) = ([0, 0, 0, 1], "HLAmanager.HLAfederation.HLAadjust.HLAsetSwitches");
+    let call = order(&mut world, class, &[("HLAautoProvide", &on)]);
+    world.harness.ask(1, call);
+    assert_eq!(world.taken(), ["0 HLAautoProvide 0 0 0 1"]);
+    let automatic = world.harness.ask(2, request::GetAutoProvideSwitch {});
+    assert!(matches!(automatic, Response::GetAutoProvideSwitch(r) if r.result));
+    let call = order(&mut world, class, &[("HLAautoProvide", &on[1..])]);
+    world.harness.refused(1, call, "RTIinternalError");
+
+    let (class, second) = ("HLAmanager.HLAfederate.HLAadjust.HLAsetSwitches", [0, 0, 0, 4, 0, 0, 0, 2]);
+    let scope = ("HLAattributeScopeAdvisory", &on[..]);
+    let call = order(&mut world, class, &[("HLAfederate", &second), scope]);
+    world.harness.ask(1, call.clone());
+    assert_eq!(world.taken(), ["2 HLAattributeScopeAdvisory 0 0 0 1"]);
+    let set = world.harness.ask(2, request::GetAttributeScopeAdvisorySwitch {});
+    assert!(matches!(set, Response::GetAttributeScopeAdvisorySwitch(r) if r.result));
+    world.harness.refused(2, call, "InteractionClassNotPublished");
+    let call = order(&mut world, class, &[("HLAfederate", &[0, 0, 0, 4, 0, 0, 0, 9]), scope]);
+    world.harness.refused(1, call, "RTIinternalError");
+    let call = order(&mut world, class, &[("HLAfederate", &second), ("HLAserviceReporting", &on)]);
+    assert_eq!(world.harness.refused(1, call, "RTIinternalError"), "not yet: HLAserviceReporting");
+}
