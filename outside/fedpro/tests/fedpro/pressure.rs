@@ -108,11 +108,11 @@ fn two_that_do_not_keep_up_with_each_other_do_not_wait_for_each_other() {
     let mut unread = [Vec::new(), Vec::new()];
     let mut held = [0; 2];
     for place in 0..200_u32 {
-        for who in 0..2 {
-            let (_, bytes) = clients[who].call(send(&class, place));
+        for (who, client) in clients.iter_mut().enumerate() {
+            let (_, bytes) = client.call(send(&class, place));
             host.receive(Connection(who), &bytes);
-            for reader in 0..2 {
-                unread[reader].extend(written(&mut host, reader).0);
+            for (reader, unread) in unread.iter_mut().enumerate() {
+                unread.extend(written(&mut host, reader).0);
             }
         }
     }
@@ -127,9 +127,9 @@ fn two_that_do_not_keep_up_with_each_other_do_not_wait_for_each_other() {
     for who in [0, 1, 0, 1] {
         let (_, bytes) = clients[who].call(request::ListFederationExecutions {});
         host.receive(Connection(who), &bytes);
-        for reader in 0..2 {
+        for (reader, client) in clients.iter_mut().enumerate() {
             let (out, _) = written(&mut host, reader);
-            clients[reader].read(&out);
+            client.read(&out);
         }
     }
     let answered = |client: &Client| {
