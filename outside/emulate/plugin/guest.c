@@ -45,6 +45,29 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t fell_asleep = PTHREAD_COND_INITIALIZER;
 static unsigned sleeps;             /* under `gate` */
 
+/* The thread of QEMU's monitor polls for itself, and each leap of the clock would wake it, to find nothing: more than a third of what
+ * a grant costs. So it waits in a callback, where nothing wakes it, unless the machine is being loaded or saved. Under `gate`. */
+static bool monitor_held;
+static pthread_cond_t monitor_freed = PTHREAD_COND_INITIALIZER;
+
+static void wait_until_freed(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&gate);
+    while (monitor_held) pthread_cond_wait(&monitor_freed, &gate);
+    pthread_mutex_unlock(&gate);
+}
+
+static void hold_monitor(bool held) {
+    if (held == monitor_held) return;
+    pthread_mutex_lock(&gate);
+    monitor_held = held;
+    pthread_cond_broadcast(&monitor_freed);
+    pthread_mutex_unlock(&gate);
+    /* A monitor that QEMU serves in its main loop has no thread. */
+    if (held && *qemu.mon_iothread)
+        qemu.aio_bh_schedule_oneshot_full(qemu.iothread_get_aio_context(*qemu.mon_iothread), wait_until_freed, NULL, "paceline");
+}
+
 /* A frame leaves a card, at the virtual time of the timer that made the card send it. */
 static ssize_t frame_left(NetClientState *card, const uint8_t *bytes, size_t length) {
     uint64_t number = 0;
@@ -106,20 +129,20 @@ static void turn(void *unused) {
     vcpu_thread = pthread_self();
     vcpu_known = true;
     gated = gate_wanted;
+    hold_monitor(true);
     for (;;) {
         int cause = qemu.qemu_shutdown_requested_get();
         if (cause) report_end(cause);
         deliver(now);
         if (now < granted_until) break;
         struct record order;
-        tell(STOPPED, now, own_next(now), NULL, 0);
-        flush();
-        receive(&order, sizeof order);
+        stand(now, own_next(now), &order);
         switch (order.kind) {
         case GRANT: receive_grant(&order); break;
         case SAVE:
             saving = true;
             saved_at = now;
+            hold_monitor(false);
             qemu.vm_stop(RUN_STATE_PAUSED);
             return;
         default: _exit(0);
@@ -285,7 +308,6 @@ __attribute__((visibility("default"))) int qemu_plugin_install(uint64_t id, cons
     }
     *qemu.bql_mutex_lock_func = lock_bql;
     *qemu.qemu_cond_wait_func = wait_cond;
-    tell(HELLO, PROTOCOL, qemu_version, NULL, 0);
-    flush();
+    greet();
     return 0;
 }

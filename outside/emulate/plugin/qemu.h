@@ -77,6 +77,9 @@ typedef void WaitFunction(void *condition, void *mutex, const char *file, int li
     SYMBOL(bool (*)(int state), runstate_check) \
     SYMBOL(bool (*)(void), runstate_is_running) \
     SYMBOL(void (*)(void), icount_start_warp_timer) \
+    SYMBOL(void **, mon_iothread) \
+    SYMBOL(void *(*)(void *thread), iothread_get_aio_context) \
+    SYMBOL(void (*)(void *context, void (*)(void *), void *, const char *name), aio_bh_schedule_oneshot_full) \
     SYMBOL(LockFunction **, bql_mutex_lock_func) \
     SYMBOL(WaitFunction **, qemu_cond_wait_func) \
     SYMBOL(LockFunction *, qemu_mutex_lock_impl) \

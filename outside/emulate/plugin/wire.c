@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin's side of the socket (wire.h). */
+/* The plugin's side of the socket and the page (wire.h). */
 #define _GNU_SOURCE
+#include "page.h"
 #include "wire.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@ enum { FLUSH_AT = 1 << 20 };
 
 int wire_fd = -1;
 static struct buffer leaving;
+static bool said_something;         /* since the last order, over the socket: what follows goes there, too, and stays in order */
 
 void *reserve(struct buffer *buffer, size_t length) {
     if (buffer->length + length > buffer->room) {
@@ -44,13 +47,36 @@ void tell(enum kind kind, uint64_t time, uint64_t value, const void *bytes, size
     if (leaving.length >= FLUSH_AT) flush();
 }
 
+/* Over the socket. When that is full, a coordinator that waits at the page has to be rung before there is room again. */
 void flush(void) {
+    said_something = true;
     for (size_t done = 0; done < leaving.length;) {
-        ssize_t n = send(wire_fd, leaving.bytes + done, leaving.length - done, MSG_NOSIGNAL);
+        ssize_t n = send(wire_fd, leaving.bytes + done, leaving.length - done, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) done += n;
-        else if (errno != EINTR) _exit(0); /* the coordinator is gone: nobody is left to tell */
+        else if (errno == EAGAIN) {
+            struct pollfd room = {.fd = wire_fd, .events = POLLOUT};
+            ring();
+            poll(&room, 1, -1);
+        } else if (errno != EINTR) _exit(0); /* the coordinator is gone: nobody is left to tell */
     }
     leaving.length = 0;
+    ring();
+}
+
+void greet(void) {
+    int fd = make_page();
+    if (fd < 0) refuse("no page of shared memory can be had");
+    tell(HELLO, PROTOCOL, fd, NULL, 0);
+    flush();
+}
+
+void stand(uint64_t time, uint64_t next, struct record *order) {
+    if (said_something || leaving.length || !answer_on_page(time, next)) {
+        tell(STOPPED, time, next, NULL, 0);
+        flush();
+    }
+    wait_for_order(&order->kind, &order->time, &order->value);
+    said_something = false;
 }
 
 void receive(void *bytes, size_t length) {

@@ -33,24 +33,26 @@ mod cards;
 mod emulator;
 mod error;
 mod monitor;
+mod page;
 mod process;
 mod save;
 mod settings;
+mod wait;
 mod wire;
 
 use cards::Cards;
 use monitor::Monitor;
+use page::Page;
 use process::Process;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io::{ErrorKind, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::{Inbox, Record};
+use wire::{Inbox, Order, Record};
 
 pub use emulator::Emulator;
 pub use error::{GuestError, LastWords};
@@ -91,6 +93,8 @@ pub struct Guest {
     process: Process,
     socket: UnixStream,
     monitor: Monitor,
+    /// There once the plugin has greeted.
+    page: Option<Page>,
     inbox: Inbox,
     cards: Cards,
     clock_ns: u64,
@@ -104,11 +108,8 @@ pub struct Guest {
     is_off: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    Run { until_ns: u64 },
-    Pause,
-}
+/// To stand where it is: as a guest that starts, or that goes on once it was saved.
+const STARTING: Order = Order::Grant { until_ns: 0, frames: 0 };
 
 impl Guest {
     /// Starts the emulator and returns at once, so that many guests start side by side. The first
@@ -119,8 +120,7 @@ impl Guest {
         let (socket, plugin_end) = socket_pair(settings)?;
         let (monitor, monitor_end) = socket_pair(settings)?;
         let process = Process::start(settings, emulator, plugin_end, monitor_end)?;
-        // A grant is handed over in one write. A guest that stands reads it, so only one that hangs makes
-        // this wait.
+        // A guest that stands reads what it is sent, so only one that hangs makes this wait.
         let limit = Some(settings.patience);
         let set_limits = socket.set_write_timeout(limit).and_then(|()| socket.set_read_timeout(limit));
         set_limits.map_err(|source| settings.start_error(source))?;
@@ -129,10 +129,11 @@ impl Guest {
             process,
             socket,
             monitor: Monitor::new(monitor, settings.patience),
+            page: None,
             inbox: Inbox::default(),
             cards: Cards::new(settings),
             clock_ns: 0,
-            order: Some((Order::Run { until_ns: 0 }, Instant::now())),
+            order: Some((STARTING, Instant::now())),
             patience: settings.patience,
             template: settings.template.clone(),
             logs: settings.logs(),
@@ -172,24 +173,14 @@ impl Guest {
         assert!(self.order.is_none(), "guest {} was granted time while it runs", self.name);
         assert!(frames.is_sorted_by_key(|f| f.time_ns), "frames out of order for guest {}", self.name);
         assert!(frames.last().is_none_or(|f| f.time_ns < until_ns), "frames after a grant's end");
-        let message = wire::grant(until_ns, self.cards.arriving(frames));
-        self.tell(&message, Order::Run { until_ns })
+        let (order, message) = wire::grant(until_ns, self.cards.arriving(frames));
+        self.tell(order, &message)
     }
 
     /// Takes what the guest has sent so far; gives what it did if it stands again, and `None` while it runs.
     /// Does not wait. A guest that has run longer in real time than its settings allow is given up here.
     pub fn read(&mut self) -> Result<Option<Stopped>, GuestError> {
         self.receive(RecvFlags::DONTWAIT)
-    }
-
-    /// Waits until the guest stands again.
-    pub fn wait(&mut self) -> Result<Stopped, GuestError> {
-        loop {
-            // One call of the system for a grant's answer: the socket has the guest's patience as its limit.
-            if let Some(stopped) = self.receive(RecvFlags::empty())? {
-                return Ok(stopped);
-            }
-        }
     }
 
     fn receive(&mut self, flags: RecvFlags) -> Result<Option<Stopped>, GuestError> {
@@ -258,9 +249,20 @@ impl Guest {
         self.process.wait(Duration::from_secs(1));
     }
 
-    fn tell(&mut self, message: &[u8], order: Order) -> Result<(), GuestError> {
+    fn tell(&mut self, order: Order, frames: &[u8]) -> Result<(), GuestError> {
         self.order = Some((order, Instant::now()));
-        self.socket.write_all(message).map_err(|error| match error.kind() {
+        // The guest wakes up with what the socket takes at once, and makes room for the rest.
+        let sent = match frames {
+            [] => Ok(0),
+            _ => send(&self.socket, frames, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+        };
+        let now = match sent {
+            Ok(count) => count,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(_) => return Err(self.died()),
+        };
+        self.page.as_mut().expect("a guest that stands has greeted").order(order);
+        self.socket.write_all(&frames[now..]).map_err(|error| match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => self.hung(),
             _ => self.died(),
         })
@@ -272,8 +274,12 @@ impl Guest {
 
     fn take(&mut self, record: Record) -> Result<Option<Stopped>, GuestError> {
         match record {
-            Record::Hello { protocol: wire::PROTOCOL } => Ok(None),
-            Record::Hello { protocol } => {
+            Record::Hello { protocol: wire::PROTOCOL, page } => {
+                let opened = Page::open(self.process_id(), page);
+                self.page = Some(opened.map_err(|error| self.broken(&format!("its shared page: {error}")))?);
+                Ok(None)
+            }
+            Record::Hello { protocol, .. } => {
                 let reason =
                     format!("its plugin speaks version {protocol} of the protocol, not {}", wire::PROTOCOL);
                 Err(GuestError::Refused {
@@ -293,7 +299,7 @@ impl Guest {
                 Err(self.broken(&format!("it paused at {time_ns} ns to be saved, not where it stood")))
             }
             Record::Paused { .. } => {
-                self.order = Some((Order::Run { until_ns: self.clock_ns }, Instant::now()));
+                self.order = Some((STARTING, Instant::now()));
                 Ok(None)
             }
             Record::Stopped { time_ns, next_ns } => {
@@ -317,18 +323,6 @@ impl Guest {
         self.order = None;
         self.clock_ns = time_ns;
         Stopped { time_ns, frames: self.cards.take(), next_ns, state }
-    }
-
-    /// Sleeps until something comes from the guest, or it is to be given up.
-    fn sleep(&self) -> Result<(), GuestError> {
-        let left = self.deadline().map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()));
-        // A little later than the deadline, so that `read` finds it passed.
-        let left = left + Duration::from_millis(1);
-        let timeout = left.try_into().ok();
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(self.broken(&format!("its socket: {error}"))),
-        }
     }
 
     fn died(&mut self) -> GuestError {

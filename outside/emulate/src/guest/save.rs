@@ -1,7 +1,7 @@
 //! Saving a guest that stands: the plugin pauses the machine, then the monitor has its state written.
 
-use super::wire;
-use super::{Guest, GuestError, Order};
+use super::wire::Order;
+use super::{Guest, GuestError};
 use std::path::Path;
 
 impl Guest {
@@ -44,13 +44,13 @@ impl Guest {
             return Err(self.broken("it was to be saved after its end"));
         }
         assert!(self.order.is_none(), "guest {} was saved while it runs", self.name);
-        self.tell(&wire::save(), Order::Pause)?;
-        while self.order.is_some_and(|(order, _)| order == Order::Pause) {
+        self.tell(Order::Save, &[])?;
+        while self.order.is_some_and(|(order, _)| order == Order::Save) {
             // `take` turns the order into one to stand where it is once the machine has paused.
             if self.read()?.is_some() {
                 return Err(self.broken("it went on instead of being saved"));
             }
-            if self.order.is_some_and(|(order, _)| order == Order::Pause) {
+            if self.order.is_some_and(|(order, _)| order == Order::Save) {
                 self.sleep()?;
             }
         }

@@ -177,9 +177,7 @@ impl GuestSettings {
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-vga", "none"]);
         // A guest that resets or crashes ends, and says so.
         add(&["-action", "reboot=shutdown,shutdown=poweroff,panic=shutdown", "-device", "pvpanic-pci"]);
-        // QEMU gives a monitor a thread unless its socket is one that several may use (mux=on). Each leap of
-        // the clock would wake that thread.
-        add(&["-chardev", "socket,id=monitor,fd=1,mux=on", "-mon", "chardev=monitor,mode=control"]);
+        add(&["-chardev", "socket,id=monitor,fd=1", "-mon", "chardev=monitor,mode=control"]);
         add(&["-append", &self.command_line]);
         for (name, text) in &self.texts {
             add(&["-fw_cfg", &format!("name={},string={}", escaped(name), escaped(text))]);

@@ -1,9 +1,9 @@
-//! What goes over the socket between a guest and its coordinator: the coordinator's side of `plugin/wire.h`,
-//! which describes the records.
+//! What guest and coordinator say to each other: the coordinator's side of `plugin/wire.h`, which describes
+//! the records, and which of them go over the socket.
 //!
 //! Both ends are on one machine, hence the machine's byte order.
 
-pub(super) const PROTOCOL: u64 = 1;
+pub(super) const PROTOCOL: u64 = 2;
 const HEADER: usize = 24;
 const CHUNK: usize = 1 << 16;
 /// The longest frame that a card sends, with segmentation offload, has 64 KiB and headers.
@@ -33,7 +33,7 @@ pub struct Frame {
 /// What comes from a guest.
 #[derive(Debug, PartialEq)]
 pub(super) enum Record {
-    Hello { protocol: u64 },
+    Hello { protocol: u64, page: u64 },
     Left(Frame),
     Stopped { time_ns: u64, next_ns: Option<u64> },
     Paused { time_ns: u64 },
@@ -90,9 +90,9 @@ impl Inbox {
         let (time_ns, value) = (u64::from_ne_bytes(*time), u64::from_ne_bytes(*value));
         let text = || String::from_utf8_lossy(bytes).into_owned();
         let record = match kind {
-            HELLO => Record::Hello { protocol: time_ns },
+            HELLO => Record::Hello { protocol: time_ns, page: value },
             FRAME => Record::Left(Frame { time_ns, card: value as usize, bytes: bytes.to_vec() }),
-            STOPPED => Record::Stopped { time_ns, next_ns: (value != NEVER).then_some(value) },
+            STOPPED => Record::Stopped { time_ns, next_ns: next_ns(value) },
             PAUSED => Record::Paused { time_ns },
             ENDED => Record::Ended { time_ns, cause: text() },
             REFUSED => Record::Refused { reason: text() },
@@ -104,6 +104,30 @@ impl Inbox {
     }
 }
 
+/// When a guest does something next, as it says so.
+pub(super) fn next_ns(value: u64) -> Option<u64> {
+    (value != NEVER).then_some(value)
+}
+
+/// What a guest that stands is told to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Order {
+    /// To run up to a time, with so many frames, which follow on the socket.
+    Grant { until_ns: u64, frames: u64 },
+    /// To pause, so that it can be saved.
+    Save,
+}
+
+impl Order {
+    /// Kind, time and value of its record.
+    pub(super) fn record(self) -> (u32, u64, u64) {
+        match self {
+            Self::Grant { until_ns, frames } => (GRANT, until_ns, frames),
+            Self::Save => (SAVE, 0, 0),
+        }
+    }
+}
+
 fn put(message: &mut Vec<u8>, kind: u32, time_ns: u64, value: u64, bytes: &[u8]) {
     message.extend(kind.to_ne_bytes());
     message.extend((bytes.len() as u32).to_ne_bytes());
@@ -112,26 +136,15 @@ fn put(message: &mut Vec<u8>, kind: u32, time_ns: u64, value: u64, bytes: &[u8])
     message.extend(bytes);
 }
 
-/// The message that lets a guest run, with all its frames.
-pub(super) fn grant<'a>(until_ns: u64, frames: impl Iterator<Item = &'a Frame> + Clone) -> Vec<u8> {
-    let (mut count, mut size) = (0, HEADER);
-    for frame in frames.clone() {
-        count += 1;
-        size += HEADER + frame.bytes.len();
-    }
-    let mut message = Vec::with_capacity(size);
-    put(&mut message, GRANT, until_ns, count, &[]);
+/// The order that lets a guest run, and the message with its frames.
+pub(super) fn grant<'a>(until_ns: u64, frames: impl Iterator<Item = &'a Frame> + Clone) -> (Order, Vec<u8>) {
+    let size = frames.clone().map(|frame| HEADER + frame.bytes.len()).sum();
+    let (mut count, mut message) = (0, Vec::with_capacity(size));
     for frame in frames {
+        count += 1;
         put(&mut message, FRAME, frame.time_ns, frame.card as u64, &frame.bytes);
     }
-    message
-}
-
-/// The message that pauses a guest to be saved.
-pub(super) fn save() -> Vec<u8> {
-    let mut message = Vec::new();
-    put(&mut message, SAVE, 0, 0, &[]);
-    message
+    (Order::Grant { until_ns, frames: count }, message)
 }
 
 #[cfg(test)]
@@ -147,12 +160,12 @@ mod tests {
     fn records_come_whole_however_they_are_cut() {
         let frame = Frame { time_ns: 7, card: 1, bytes: vec![9; 61] };
         let mut sent = Vec::new();
-        put(&mut sent, HELLO, PROTOCOL, 10 << 32, &[]);
+        put(&mut sent, HELLO, PROTOCOL, 17, &[]);
         put(&mut sent, FRAME, 7, 1, &frame.bytes);
         put(&mut sent, STOPPED, 8, NEVER, &[]);
         put(&mut sent, ENDED, 9, 0, b"guest-reset");
         let expected = [
-            Record::Hello { protocol: PROTOCOL },
+            Record::Hello { protocol: PROTOCOL, page: 17 },
             Record::Left(frame),
             Record::Stopped { time_ns: 8, next_ns: None },
             Record::Ended { time_ns: 9, cause: "guest-reset".into() },

@@ -110,6 +110,13 @@ fn an_emulator_that_is_missing_or_does_not_fit_says_so() {
     let words = ["guest web: ", "status 2", "0.000000000 s of virtual time", "emulator: what is -accel?"];
     assert!(words.iter().all(|word| text.contains(word)), "{text}");
 
+    // A plugin that was built before the page: its first record, over standard input, which is the socket.
+    let greeting = r"printf 'PCLG\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >&0; exec sleep 100";
+    let older = emulator_with("older", program, script(greeting));
+    let text = start(&older).unwrap_err().to_string();
+    assert!(text.contains("guest web: its plugin speaks version 1 of the protocol, not 2"), "{text}");
+    assert!(text.contains("run scripts/emulator"), "{text}");
+
     let silent = emulator_with("silent", program, script("exec sleep 100"));
     let error = start(&silent).unwrap_err();
     assert!(matches!(error, GuestError::Hung { time_ns: 0, .. }), "{error:?}");

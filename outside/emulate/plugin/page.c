@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plugin's side of the page (page.h). */
+#define _GNU_SOURCE
+#include "page.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096, CACHE_LINE = 64 };
+
+struct page {
+    /* Of the coordinator. */
+    struct {
+        _Alignas(CACHE_LINE) _Atomic uint32_t turn; /* the number of the last order; the guest's bell */
+        uint32_t kind;
+        uint64_t time, value;
+        _Atomic uint32_t waits;     /* the coordinator waits here, and not at the socket */
+    } order;
+    /* Of the guest. */
+    struct {
+        _Alignas(CACHE_LINE) _Atomic uint32_t bell; /* the coordinator's: how often it was rung */
+        _Atomic uint32_t turn;      /* the number of the order that was answered here last */
+        uint64_t time, next;
+    } answer;
+    /* Of both. */
+    struct {
+        _Alignas(CACHE_LINE) _Atomic uint32_t guest;
+        _Atomic uint32_t coordinator;
+    } sleeps;
+};
+_Static_assert(offsetof(struct page, order.waits) == 24 && offsetof(struct page, answer.next) == CACHE_LINE + 16 &&
+                   offsetof(struct page, sleeps.coordinator) == 2 * CACHE_LINE + 4,
+               "page.rs has the same layout");
+
+static struct page *page;
+static uint32_t turn;
+
+int make_page(void) {
+    int fd = memfd_create("paceline-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || ftruncate(fd, PAGE_BYTES) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) return -1;
+    void *start = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (start == MAP_FAILED) return -1;
+    page = start;
+    return fd;
+}
+
+void ring(void) {
+    if (!page) return;
+    atomic_fetch_add(&page->answer.bell, 1);
+    if (atomic_load(&page->sleeps.coordinator) && atomic_exchange(&page->sleeps.coordinator, 0))
+        syscall(SYS_futex, &page->answer.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool answer_on_page(uint64_t time, uint64_t next) {
+    if (!atomic_load(&page->order.waits)) return false;
+    page->answer.time = time;
+    page->answer.next = next;
+    atomic_store(&page->answer.turn, turn);
+    ring();
+    return true;
+}
+
+void wait_for_order(uint32_t *kind, uint64_t *time, uint64_t *value) {
+    while (atomic_load(&page->order.turn) == turn) {
+        atomic_store(&page->sleeps.guest, 1);
+        syscall(SYS_futex, &page->order.turn, FUTEX_WAIT, turn, NULL, NULL, 0);
+    }
+    atomic_store(&page->sleeps.guest, 0);
+    turn = atomic_load(&page->order.turn);
+    *kind = page->order.kind;
+    *time = page->order.time;
+    *value = page->order.value;
+}
