@@ -322,6 +322,13 @@ fn left_behind(watched: &Watched) -> Vec<ResultFile> {
                 "guest {guest}: {frames} frames for it are longer than its card takes (`mtu`), and lost"
             ));
         }
+        let count = seen.dropped.load(Ordering::Relaxed);
+        if count > 0 {
+            let frames = text::count(count);
+            warn(&format!(
+                "guest {guest}: {frames} frames for it are lost: its driver took none, and 10,000 waited already"
+            ));
+        }
     }
     let LeftBehind { files, damaged } = watched.files();
     for (guest, error) in damaged {

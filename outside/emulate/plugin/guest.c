@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_CARDS = 8 };
+enum { MOST_CARDS = 8, MOST_WAITING = 10000 };
 
 static NetClientState *cards[MOST_CARDS];
 static QEMUTimer turn_timer;
@@ -33,6 +33,8 @@ static int64_t granted_until;
 static struct buffer arriving;
 static size_t next_arrival;
 static uint64_t arrivals_left;
+/* Frames that wait in QEMU for buffers of a card's driver, and those that were lost since too many did. */
+static uint64_t waiting[MOST_CARDS], dropped, dropped_told;
 static bool saving;                 /* from the order to save until the machine goes on */
 static int64_t saved_at;
 static bool ending;                 /* the guest has asked for its end */
@@ -68,11 +70,15 @@ static void hold_monitor(bool held) {
         qemu.aio_bh_schedule_oneshot_full(qemu.iothread_get_aio_context(*qemu.mon_iothread), wait_until_freed, NULL, "paceline");
 }
 
-/* A frame leaves a card, at the virtual time of the timer that made the card send it. */
-static ssize_t frame_left(NetClientState *card, const uint8_t *bytes, size_t length) {
+static uint64_t number_of(const NetClientState *card) {
     uint64_t number = 0;
     while (cards[number] != card) number++;
-    tell(FRAME, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK), number, bytes, length);
+    return number;
+}
+
+/* A frame leaves a card, at the virtual time of the timer that made the card send it. */
+static ssize_t frame_left(NetClientState *card, const uint8_t *bytes, size_t length) {
+    tell(FRAME, qemu.qemu_clock_get_ns(VIRTUAL_CLOCK), number_of(card), bytes, length);
     return length;
 }
 
@@ -102,12 +108,23 @@ static struct record *next_frame(void) {
     return arrivals_left ? (struct record *)(arriving.bytes + next_arrival) : NULL;
 }
 
-/* While the guest's driver has given a card no buffers, QEMU keeps up to 10,000 frames and delivers them when it gives some: at an
- * instruction of the guest, so at the same virtual time in each run. */
+/* A frame that waited has gone to the driver; or, of no length, was thrown away since the card was reset. */
+static void waiting_ended(NetClientState *card, ssize_t length) {
+    waiting[number_of(card)]--;
+    if (length == 0) dropped++;
+}
+
+/* While the guest's driver has given a card no buffers, QEMU keeps frames and delivers them when it gives some: at an instruction of
+ * the guest, so at the same virtual time in each run. Its own limit, 10,000 frames, drops without a word; so the limit is here. */
+static void give(uint64_t card, const uint8_t *bytes, uint32_t length) {
+    if (waiting[card] == MOST_WAITING) dropped++;
+    else if (qemu.qemu_send_packet_async(cards[card], bytes, length, waiting_ended) == 0) waiting[card]++;
+}
+
 static void deliver(int64_t now) {
     struct record *frame;
     while ((frame = next_frame()) && (int64_t)frame->time <= now) {
-        qemu.qemu_send_packet(cards[frame->value], (uint8_t *)(frame + 1), frame->length);
+        give(frame->value, (uint8_t *)(frame + 1), frame->length);
         next_arrival += sizeof *frame + padded(frame->length);
         arrivals_left--;
     }
@@ -135,6 +152,7 @@ static void turn(void *unused) {
         if (cause) report_end(cause);
         deliver(now);
         if (now < granted_until) break;
+        if (dropped != dropped_told) tell(DROPPED, now, dropped_told = dropped, NULL, 0);
         struct record order;
         stand(now, own_next(now), &order);
         switch (order.kind) {

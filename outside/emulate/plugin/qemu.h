@@ -56,7 +56,7 @@ typedef void WaitFunction(void *condition, void *mutex, const char *file, int li
     SYMBOL(void (*)(QEMUTimer *, void *group, int clock, int scale, int attributes, void (*)(void *), void *), timer_init_full) \
     SYMBOL(void (*)(QEMUTimer *, int64_t time), timer_mod_ns) \
     SYMBOL(NetClientState *(*)(NetClientInfo *, NetClientState *peer, const char *model, const char *name), qemu_new_net_client) \
-    SYMBOL(ssize_t (*)(NetClientState *, const uint8_t *, int), qemu_send_packet) \
+    SYMBOL(ssize_t (*)(NetClientState *, const uint8_t *, int, void (*sent)(NetClientState *, ssize_t)), qemu_send_packet_async) \
     SYMBOL(NetClientState *(*)(NetClientState *, int queue), qemu_get_peer) \
     SYMBOL(void *(*)(NetClientState *), qemu_get_nic_opaque) \
     SYMBOL(int (*)(void *device), virtio_get_num_queues) \

@@ -4,6 +4,7 @@
  *
  *   from the guest   HELLO    first of all; time: PROTOCOL, value: the page's descriptor in this process
  *                    FRAME    left a card; time: when, value: the card
+ *                    DROPPED  frames that arrived and were lost, since too many waited for the card's driver; value: how many so far
  *                    STOPPED  at a grant's end; time: the clock, value: when the guest does something by itself at the earliest
  *                    PAUSED   after SAVE: the machine stands and may be saved; then STOPPED, once it was told to go on
  *                    ENDED    the guest has ended; time: when; bytes: the cause
@@ -26,7 +27,7 @@ enum { PROTOCOL = 2 };
 #define NEVER UINT64_MAX
 
 /* HELLO is "PCLG": whoever answers something else is not this plugin. */
-enum kind { HELLO = 0x474c4350, FRAME = 1, STOPPED, PAUSED, ENDED, REFUSED, GRANT, SAVE };
+enum kind { HELLO = 0x474c4350, FRAME = 1, STOPPED, PAUSED, ENDED, REFUSED, GRANT, SAVE, DROPPED };
 
 struct record {
     uint32_t kind, length;

@@ -220,6 +220,13 @@ impl Guest {
         self.cards.too_long
     }
 
+    /// How many frames were lost at its cards since 10,000 others waited for a driver, or since it was reset
+    /// while they waited.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.cards.dropped
+    }
+
     /// The real CPU time of its process so far, in steps of 10 ms.
     #[must_use]
     pub fn cpu_time(&self) -> Duration {
@@ -291,6 +298,10 @@ impl Guest {
             Record::Left(frame) => {
                 let time_ns = frame.time_ns;
                 if self.cards.keep(frame) { Ok(None) } else { Err(self.flooded(time_ns)) }
+            }
+            Record::Dropped { count } => {
+                self.cards.dropped = count;
+                Ok(None)
             }
             Record::Paused { time_ns } if time_ns != self.clock_ns => {
                 // What it did meanwhile nobody has seen.

@@ -8,6 +8,8 @@ pub(super) struct Cards {
     longest: Vec<usize>,
     /// How many frames were longer.
     pub too_long: u64,
+    /// How many frames the guest says were lost at its cards.
+    pub dropped: u64,
     left: Vec<Frame>,
     left_bytes: u64,
     pub most_bytes: u64,
@@ -18,6 +20,7 @@ impl Cards {
         Self {
             longest: settings.cards.iter().map(Card::longest_frame).collect(),
             too_long: 0,
+            dropped: 0,
             left: Vec::new(),
             left_bytes: 0,
             most_bytes: settings.most_bytes,

@@ -18,6 +18,7 @@ const ENDED: u32 = 4;
 const REFUSED: u32 = 5;
 const GRANT: u32 = 6;
 const SAVE: u32 = 7;
+const DROPPED: u32 = 8;
 
 /// An Ethernet frame, without preamble and check sequence, at a card of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub struct Frame {
 pub(super) enum Record {
     Hello { protocol: u64, page: u64 },
     Left(Frame),
+    Dropped { count: u64 },
     Stopped { time_ns: u64, next_ns: Option<u64> },
     Paused { time_ns: u64 },
     Ended { time_ns: u64, cause: String },
@@ -92,6 +94,7 @@ impl Inbox {
         let record = match kind {
             HELLO => Record::Hello { protocol: time_ns, page: value },
             FRAME => Record::Left(Frame { time_ns, card: value as usize, bytes: bytes.to_vec() }),
+            DROPPED => Record::Dropped { count: value },
             STOPPED => Record::Stopped { time_ns, next_ns: next_ns(value) },
             PAUSED => Record::Paused { time_ns },
             ENDED => Record::Ended { time_ns, cause: text() },
@@ -162,11 +165,13 @@ mod tests {
         let mut sent = Vec::new();
         put(&mut sent, HELLO, PROTOCOL, 17, &[]);
         put(&mut sent, FRAME, 7, 1, &frame.bytes);
+        put(&mut sent, DROPPED, 8, 3, &[]);
         put(&mut sent, STOPPED, 8, NEVER, &[]);
         put(&mut sent, ENDED, 9, 0, b"guest-reset");
         let expected = [
             Record::Hello { protocol: PROTOCOL, page: 17 },
             Record::Left(frame),
+            Record::Dropped { count: 3 },
             Record::Stopped { time_ns: 8, next_ns: None },
             Record::Ended { time_ns: 9, cause: "guest-reset".into() },
         ];

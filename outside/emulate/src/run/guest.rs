@@ -56,6 +56,10 @@ impl Machine for Guest {
         Self::too_long(self)
     }
 
+    fn dropped(&self) -> u64 {
+        Self::dropped(self)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         Self::deadline(self)
     }

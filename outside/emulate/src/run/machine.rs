@@ -92,6 +92,11 @@ pub trait Machine: Send {
         0
     }
 
+    /// How many frames arrived so far and were lost, since too many waited for its card's driver.
+    fn dropped(&self) -> u64 {
+        0
+    }
+
     /// When [`read`](Self::read) gives the machine up unless it stands by then; `None` if it stands.
     fn deadline(&self) -> Option<Instant>;
 }

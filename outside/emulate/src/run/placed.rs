@@ -71,6 +71,8 @@ pub struct Seen {
     pub is_running: AtomicBool,
     /// Frames that did not arrive, since its card does not take them so long.
     pub too_long: AtomicU64,
+    /// Frames that arrived and were lost, since too many waited for its card's driver.
+    pub dropped: AtomicU64,
     /// What it pinged.
     pub echoes: Mutex<Echoes>,
 }
@@ -127,8 +129,9 @@ pub struct Placed {
     /// Readable at any time: the sign of an answer that is ready.
     always: (UnixStream, UnixStream),
     is_failed: bool,
-    /// Frames that were too long for it before it was saved, if it goes on from there.
+    /// Frames that were too long for it before it was saved, if it goes on from there, and those that it lost.
     too_long_before: u64,
+    dropped_before: u64,
     /// What its state fits.
     parts: Arc<Parts>,
 }
@@ -163,6 +166,7 @@ impl Placed {
             always,
             is_failed: false,
             too_long_before: 0,
+            dropped_before: 0,
             parts,
         };
         placed.ready = Some(placed.standing(Vec::new()));
@@ -255,6 +259,7 @@ impl Machine for Placed {
         drop(echoes);
         self.seen.is_running.store(false, Ordering::Relaxed);
         self.seen.too_long.store(self.too_long(), Ordering::Relaxed);
+        self.seen.dropped.store(self.dropped(), Ordering::Relaxed);
         self.seen.reached_ns.store(self.until_ns, Ordering::Relaxed);
         if let Some(error) = self.failure(state, time_ns) {
             return Ok(Some(Stopped { frames, ..self.fail(error) }));
@@ -275,6 +280,10 @@ impl Machine for Placed {
 
     fn too_long(&self) -> u64 {
         self.too_long_before + self.machine.too_long()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.dropped_before + self.machine.dropped()
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -63,6 +63,30 @@ fn a_frame_that_the_card_does_not_take_is_counted() {
 }
 
 #[test]
+fn frames_that_too_many_others_wait_before_are_counted() {
+    let Some(emulator) = emulator() else { return };
+    let script =
+        "sleep 3; ip link set eth0 up; sleep 1; echo got $(cat /sys/class/net/eth0/statistics/rx_packets)";
+    let settings = loaded(&emulator, &folder("dropped"), script);
+    let mut guest = Guest::start(&settings, &emulator).unwrap();
+    let time_ns = guest.wait().unwrap().time_ns + 1500 * MS;
+    guest.grant(time_ns, &[]).unwrap();
+    guest.wait().unwrap();
+    let mut bytes = vec![0; 60];
+    bytes[..6].copy_from_slice(&MAC);
+    let frames = vec![Frame { time_ns, card: 0, bytes }; 10_300];
+    guest.grant(time_ns + SECOND, &frames).unwrap();
+    guest.wait().unwrap();
+    // A card that is not up takes no frame, so 10,000 wait.
+    assert_eq!(guest.dropped(), 300);
+    guest.grant(time_ns + 5 * SECOND, &[]).unwrap();
+    guest.wait().unwrap();
+    let shown = console(&settings);
+    assert!(shown.contains("got 10000"), "console:\n{shown}");
+    assert_eq!(guest.dropped(), 300);
+}
+
+#[test]
 fn a_guest_that_floods_its_card_is_given_up() {
     let Some(emulator) = emulator() else { return };
     // 6 MB a virtual second.

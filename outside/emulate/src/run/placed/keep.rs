@@ -63,6 +63,7 @@ pub struct Kept {
     held: Vec<KeptFrame>,
     echoes: Echoes,
     too_long: u64,
+    dropped: u64,
 }
 
 impl Kept {
@@ -128,7 +129,9 @@ impl Placed {
         *placed.seen.echoes.lock().unwrap_or_else(PoisonError::into_inner) = kept.echoes;
         placed.seen.reached_ns.store(kept.until_ns, Ordering::Relaxed);
         placed.seen.too_long.store(kept.too_long, Ordering::Relaxed);
-        (placed.until_ns, placed.too_long_before) = (kept.until_ns, kept.too_long);
+        placed.seen.dropped.store(kept.dropped, Ordering::Relaxed);
+        placed.until_ns = kept.until_ns;
+        (placed.too_long_before, placed.dropped_before) = (kept.too_long, kept.dropped);
         placed.held = kept.held.iter().map(Frame::from).collect();
         placed.ready = Some(match state {
             MachineState::Standing => placed.standing(Vec::new()),
@@ -155,6 +158,7 @@ impl Placed {
             held: self.held.iter().map(KeptFrame::from).collect(),
             echoes,
             too_long: self.too_long(),
+            dropped: self.dropped(),
         };
         Ok(Saved { logs, kept: postcard::to_stdvec(&kept)? })
     }
