@@ -145,7 +145,8 @@ impl Worker {
         waiting.for_each(|(number, _)| self.queue.join(number));
         let mut running = self.seats.iter().filter(|seat| seat.is_running()).count();
         while running < self.at_once {
-            let Some(number) = self.queue.pick(|number| self.seats[number].earliest_ns()) else { return };
+            let standing = |number: usize| (self.seats[number].earliest_ns(), self.seats[number].work());
+            let Some(number) = self.queue.pick(standing) else { return };
             let seat = &mut self.seats[number];
             seat.grant();
             running += usize::from(seat.is_running());

@@ -4,12 +4,16 @@
 //! whoever is picked goes to the end of the order or ahead in virtual time. No policy changes what machines
 //! do.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Which machine is granted time first where more wait than may run at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GrantPolicy {
-    /// The one furthest behind in virtual time: all others wait for it sooner or later.
+    /// The one furthest behind in virtual time: all others wait for it sooner or later. Of several that are
+    /// equally far behind, as at a window's end, the one whose grants took longest in real time: a long one
+    /// that comes last runs alone while other cores have nothing to do.
     #[default]
     FurthestBehind,
     /// The next in number after the one that was granted time last.
@@ -48,11 +52,15 @@ impl Queue {
         }
     }
 
-    /// Takes out the machine that is granted time next; `earliest_ns` says how far behind each is.
-    pub(super) fn pick(&mut self, earliest_ns: impl Fn(usize) -> u64) -> Option<usize> {
+    /// Takes out the machine that is granted time next; `standing` says of each how far it is, and how long
+    /// its grants take in real time.
+    pub(super) fn pick(&mut self, standing: impl Fn(usize) -> (u64, Duration)) -> Option<usize> {
         let waiting = self.waiting.iter().copied().enumerate();
         let (place, number) = match self.policy {
-            GrantPolicy::FurthestBehind => waiting.min_by_key(|(_, number)| (earliest_ns(*number), *number)),
+            GrantPolicy::FurthestBehind => waiting.min_by_key(|(_, number)| {
+                let (earliest_ns, work) = standing(*number);
+                (earliest_ns, Reverse(work), *number)
+            }),
             // Those before the next one come after all others.
             GrantPolicy::RoundRobin => waiting.min_by_key(|(_, number)| (*number < self.next, *number)),
             GrantPolicy::Arrival => waiting.into_iter().next(),
@@ -69,15 +77,17 @@ mod tests {
 
     #[test]
     fn each_policy_has_its_order() {
-        let behind = [30, 10, 20, 10];
+        let standing =
+            [(30, 9), (10, 1), (20, 9), (10, 2), (10, 1)].map(|(ns, ms)| (ns, Duration::from_millis(ms)));
         for (policy, expected) in [
-            (GrantPolicy::FurthestBehind, [1, 3, 2, 0]),
-            (GrantPolicy::RoundRobin, [0, 1, 2, 3]),
-            (GrantPolicy::Arrival, [2, 0, 3, 1]),
+            // Of three that are equally far behind, the one of long grants, then the others by number.
+            (GrantPolicy::FurthestBehind, [3, 1, 4, 2, 0]),
+            (GrantPolicy::RoundRobin, [0, 1, 2, 3, 4]),
+            (GrantPolicy::Arrival, [2, 0, 3, 4, 1]),
         ] {
             let mut queue = Queue::new(policy);
-            [2, 0, 2, 3, 1, 0].into_iter().for_each(|number| queue.join(number));
-            let picked: Vec<usize> = std::iter::from_fn(|| queue.pick(|number| behind[number])).collect();
+            [2, 0, 2, 3, 4, 1, 0].into_iter().for_each(|number| queue.join(number));
+            let picked: Vec<usize> = std::iter::from_fn(|| queue.pick(|number| standing[number])).collect();
             assert_eq!(picked, expected, "{policy:?}");
         }
     }
@@ -88,7 +98,7 @@ mod tests {
         let mut picked = Vec::new();
         for coming in [[0, 1, 2], [0, 1, 2], [0, 1, 2]] {
             coming.into_iter().for_each(|number| queue.join(number));
-            picked.extend(queue.pick(|_| 0));
+            picked.extend(queue.pick(|_| (0, Duration::ZERO)));
         }
         assert_eq!(picked, [0, 1, 2]);
     }

@@ -12,6 +12,7 @@ mod keep;
 
 use std::collections::VecDeque;
 use std::mem;
+use std::time::{Duration, Instant};
 
 use paceline_engine::{Door, FederateError, OutsideLps};
 use paceline_kernel::{Event, LpId, Outbox, Progress, TieBreak, Time};
@@ -64,6 +65,9 @@ pub(super) struct Seat {
     restored_ns: Option<u64>,
     /// What it has to do once it stands there.
     is_asked: bool,
+    /// Since when it runs, and how long its grants take: a moving average in real time.
+    running_since: Instant,
+    work: Duration,
     clock_ns: u64,
     next_ns: Option<u64>,
     /// It has switched itself off: nothing comes from it any more, and nothing to it.
@@ -106,6 +110,8 @@ impl Seat {
             is_starting: true,
             restored_ns: None,
             is_asked: false,
+            running_since: Instant::now(),
+            work: Duration::ZERO,
             clock_ns: 0,
             next_ns: Some(0),
             is_off: false,
@@ -173,6 +179,11 @@ impl Seat {
         bound.as_ticks() / Time::TICKS_PER_NANO
     }
 
+    /// How long its grants take in real time. Decides which machine is first, never what one does.
+    pub(super) fn work(&self) -> Duration {
+        self.work
+    }
+
     pub(super) fn begin(&mut self, lps: Box<OutsideLps<Packets>>, door: Door<Packets>) {
         let outbox = Outbox::new(lps.partition.federates());
         self.stretch = Some(Stretch { lps, door, outbox, bound: Time::ZERO });
@@ -235,6 +246,7 @@ impl Seat {
         let frames: Vec<Frame> = self.arriving.drain(..count).collect();
         self.frames.iter_mut().for_each(|log| log.granted(until_ns));
         self.step = Step::Running;
+        self.running_since = Instant::now();
         if let Err(error) = self.machine.grant(until_ns, &frames) {
             self.fail(&error);
         }
@@ -252,6 +264,8 @@ impl Seat {
                     if let Some(reason) = self.not_restored() {
                         return self.fail(&reason.into());
                     }
+                } else {
+                    self.work = (3 * self.work + self.running_since.elapsed()) / 4;
                 }
                 frames.into_iter().for_each(|frame| self.emit(model, frame));
                 if state == MachineState::ShutDown {
