@@ -8,6 +8,7 @@ mod bench;
 mod flows;
 mod guests;
 mod order;
+mod pair;
 mod tcp;
 mod transfers;
 mod turns;
@@ -23,4 +24,5 @@ catalogue! {
     "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model"
         => flows::plan;
     "netwarp-web": "curl and nginx in guests over a backbone with a link that fails" => web::plan;
+    "netwarp-pair": "What a stream, and request and response, between two guests cost" => pair::plan;
 }
