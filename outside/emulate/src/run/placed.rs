@@ -129,7 +129,8 @@ pub struct Placed {
     /// Readable at any time: the sign of an answer that is ready.
     always: (UnixStream, UnixStream),
     is_failed: bool,
-    /// Frames that were too long for it before it was saved, if it goes on from there, and those that it lost.
+    /// Frames that were too long for it before it was saved, if it goes on from there, and those that it
+    /// lost.
     too_long_before: u64,
     dropped_before: u64,
     /// What its state fits.
