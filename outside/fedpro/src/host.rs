@@ -5,21 +5,24 @@
 //! it causes; what breaks a rule ends its own session only.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use paceline_hla::{Call, CallResponse, Callback, CallbackRequest, Response};
-use paceline_rti::{Client, Rti, RtiLimits};
+use paceline_rti::{Client, Rti};
 
 use crate::frame::{Frame, FrameReader, Kind};
 use crate::limits::Limits;
+use crate::record::Recorder;
 use crate::session::{Received, Session, SessionId};
 
 mod modules;
 mod opening;
 mod password;
 mod pressure;
+mod recording;
 mod status;
 
 pub use password::Password;
@@ -81,6 +84,8 @@ pub struct Host<O> {
     ready: BTreeSet<Connection>,
     limits: Limits,
     password: Option<Password>,
+    /// Or why it could not be written.
+    recorder: Option<io::Result<Recorder>>,
     /// Sessions for which more would wait than may.
     overfull: BTreeSet<SessionId>,
     /// The time, as far as it has been told.
@@ -98,10 +103,7 @@ impl<O: Outside> Host<O> {
     pub fn with_limits(outside: O, limits: Limits) -> Self {
         Self {
             outside,
-            rti: Rti::new(RtiLimits {
-                federations: limits.federations,
-                reserved_names: limits.reserved_names,
-            }),
+            rti: Rti::new(limits.of_infrastructure()),
             links: BTreeMap::new(),
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
@@ -109,6 +111,7 @@ impl<O: Outside> Host<O> {
             ready: BTreeSet::new(),
             limits,
             password: None,
+            recorder: None,
             overfull: BTreeSet::new(),
             now: Duration::ZERO,
         }
@@ -252,7 +255,9 @@ impl<O: Outside> Host<O> {
         let Some(member) = self.sessions.remove(&session) else { return };
         self.clients.remove(&member.client);
         let mut callbacks = Vec::new();
+        self.record_removal(member.client);
         self.rti.remove(member.client, &mut callbacks);
+        self.take_in(member.client, &callbacks);
         self.release(session);
         self.hand_out(callbacks);
     }
@@ -288,7 +293,10 @@ impl<O: Outside> Host<O> {
             }
             (None, Some(mut call)) => {
                 self.open_modules(&mut call);
-                self.rti.call(client, call, &mut callbacks)
+                self.record_call(client, &mut call);
+                let response = self.rti.call(client, call, &mut callbacks);
+                self.take_in(client, &callbacks);
+                response
             }
             (None, None) => Rti::unknown_call(),
         };

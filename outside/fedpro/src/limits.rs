@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use paceline_rti::RtiLimits;
 use thiserror::Error;
 
 /// A limit that cannot be set.
@@ -80,6 +81,11 @@ limits! {
 }
 
 impl Limits {
+    /// Those that decide what calls are answered with.
+    pub fn of_infrastructure(&self) -> RtiLimits {
+        RtiLimits { federations: self.federations, reserved_names: self.reserved_names }
+    }
+
     /// How long a client may take from its connection to its session.
     pub fn first_message(&self) -> Duration {
         Duration::from_secs(self.first_message_seconds as u64)

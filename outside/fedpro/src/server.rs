@@ -293,6 +293,7 @@ impl<O: Outside> Server<O> {
     }
 
     fn collect_all(&mut self) {
+        self.host.flush_record();
         for Connection(connection) in self.host.take_ready() {
             self.collect(connection);
         }

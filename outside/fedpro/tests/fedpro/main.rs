@@ -10,6 +10,7 @@ mod guards;
 mod hosts;
 mod pressure;
 mod proxy;
+mod records;
 mod running;
 mod servers;
 mod sessions;
