@@ -5,6 +5,7 @@
 
 pub mod arguments;
 mod lines;
+mod record;
 #[cfg(unix)]
 mod status;
 
@@ -26,6 +27,7 @@ use lines::Lines;
 pub fn rti(arguments: &RtiArguments) -> Result<(), CommandError> {
     match &arguments.command {
         None => serve(arguments),
+        Some(RtiCommand::Replay(arguments)) => record::show(arguments),
         #[cfg(unix)]
         Some(RtiCommand::Status(arguments)) => status::status(arguments),
         #[cfg(not(unix))]
@@ -54,7 +56,9 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
     let lines = Lines { is_json: arguments.json };
     let system = System::new(modules.transpose()?, move |line: &str| lines.log(line));
     let system = system.map_err(|error| failed("the system has no random numbers", &error))?;
+    let recorder = arguments.record.as_deref().map(|path| record::begin(path, &limits)).transpose()?;
     let mut host = Host::with_limits(system, limits);
+    recorder.into_iter().for_each(|recorder| host.set_recorder(recorder));
     password.into_iter().for_each(|password| host.set_password(password));
     let server = Server::new(host);
     let mut server = server.map_err(|error| failed("connections cannot be watched", &error))?;
@@ -73,7 +77,8 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
     signals::on_first(move || drop(stopper.stop())).map_err(CommandError::Signals)?;
     lines.listening(&places)?;
     let sessions = server.run().map_err(|error| failed("the infrastructure has failed", &error))?;
-    lines.ended(sessions)?;
+    let digests = server.finish_record().map_err(|error| failed("the record cannot be written", &error))?;
+    lines.ended(sessions, digests.as_ref())?;
     Err(CommandError::Interrupted)
 }
 

@@ -20,6 +20,8 @@ Examples:
   paceline rti --listen ws://127.0.0.1:8080 --listen 127.0.0.1:15164
   paceline rti --listen 0.0.0.0:15165 --tls cert.pem,key.pem --password rti.password
   paceline rti --limit federations=16 --limit reconnection-seconds=300
+  paceline rti --record calls.rec
+  paceline rti replay calls.rec
   paceline rti status";
 
 /// The commands of `rti`, beside serving.
@@ -28,6 +30,8 @@ pub enum RtiCommand {
     /// Shows the federations of infrastructures on this machine: how far each federate is, what it waits for,
     /// and since when
     Status(StatusArguments),
+    /// Makes the calls of a record again, without federates, and compares the digests of what they lead to
+    Replay(ReplayArguments),
 }
 
 /// The arguments of `rti`.
@@ -64,6 +68,10 @@ pub struct RtiArguments {
     #[arg(long, value_name = "NAME=NUMBER")]
     pub limit: Vec<String>,
 
+    /// Records every call in this new file, from which `rti replay` makes them again
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
     /// Listens at addresses that other machines reach without encryption, too
     #[arg(long)]
     pub insecure: bool,
@@ -81,6 +89,17 @@ pub struct StatusArguments {
     pub pid: Option<u32>,
 
     /// Prints a JSON object for each infrastructure, each on a line of its own
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The arguments of `rti replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArguments {
+    /// What `rti --record` has written
+    pub record: PathBuf,
+
+    /// Prints one JSON object
     #[arg(long)]
     pub json: bool,
 }

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use paceline_app::failure::CommandError;
 use paceline_app::stdout;
+use paceline_fedpro::Digests;
 use serde_json::{Value, json};
+
+use super::record;
 
 /// How lines are printed.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +26,20 @@ impl Lines {
         self.print(&format!("listening at {}", places.join(", ")), &object)
     }
 
-    /// How many sessions a signal has ended: the last line.
-    pub fn ended(self, sessions: usize) -> Result<(), CommandError> {
+    /// How many sessions a signal has ended: the last line; and before it the digests of a run that was
+    /// recorded.
+    pub fn ended(self, sessions: usize, digests: Option<&Digests>) -> Result<(), CommandError> {
         let text = if sessions == 1 {
             "ended, with 1 session".to_owned()
         } else {
             format!("ended, with {sessions} sessions")
         };
-        self.print(&text, &json!({"event": "ended", "sessions": sessions}))
+        let text = format!("{}{text}", digests.map(record::lines).unwrap_or_default());
+        let mut object = json!({"event": "ended", "sessions": sessions});
+        if let Some(digests) = digests {
+            object["federates"] = record::objects(digests);
+        }
+        self.print(&text, &object)
     }
 
     /// A line of the log. Who reads it may be gone; federates are served all the same.

@@ -24,6 +24,7 @@ pub use folder::{ModuleError, ModuleFolder};
 pub use frame::{FRAME_MAX, Frame, FrameError, FrameReader, HEADER, Kind, OPENING_MAX};
 pub use host::{Connection, Host, HostStatus, MemberStatus, Outside, Password};
 pub use limits::{LimitError, Limits};
+pub use paceline_rti::{Digests, FederateDigest};
 pub use record::{MAGIC, RecordEnd, RecordError, Recorder, Replay, replay};
 pub use rustls::ServerConfig;
 pub use server::{Server, Stopper};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
+use paceline_rti::Digests;
 use rustls::ServerConfig;
 
 use crate::host::{Connection, Host, Outside};
@@ -121,6 +122,11 @@ impl<O: Outside> Server<O> {
         let address = socket.local_addr()?;
         self.listeners.insert(place, Listener { socket, carrier, tls });
         Ok(address)
+    }
+
+    /// Ends the record of a server that does not run any more, see [`Host::finish_record`].
+    pub fn finish_record(&mut self) -> io::Result<Option<Digests>> {
+        self.host.finish_record()
     }
 
     fn take_number(&mut self) -> usize {
