@@ -133,6 +133,8 @@ impl Clock {
 
     /// It regulates with this lookahead, or no more.
     pub(super) fn regulate(&mut self, lookahead: Option<LogicalTime>) {
+        // What is final stays so, even if it regulates again with a smaller lookahead.
+        self.forget_final();
         (self.lookahead, self.floor) = (lookahead, None);
         self.forget_final();
     }
@@ -164,9 +166,10 @@ impl Clock {
         self.forget_final();
     }
 
-    /// Messages in whose past it sends no more can no longer be retracted.
+    /// Messages that are not later than what it has promised can no longer be retracted. What it waits for may
+    /// be more than it is granted.
     fn forget_final(&mut self) {
-        let Some(bound) = self.send_bound() else { return };
+        let Some(bound) = self.send_bound().filter(|_| self.pending.is_none()) else { return };
         while self.retractable.first_entry().is_some_and(|first| first.key().0 <= bound.time) {
             self.retractable.pop_first();
         }
