@@ -166,8 +166,8 @@ impl Clock {
         self.forget_final();
     }
 
-    /// Messages that are not later than what it has promised can no longer be retracted. What it waits for may
-    /// be more than it is granted.
+    /// Messages that are not later than what it has promised can no longer be retracted. What it waits for
+    /// may be more than it is granted.
     fn forget_final(&mut self) {
         let Some(bound) = self.send_bound().filter(|_| self.pending.is_none()) else { return };
         while self.retractable.first_entry().is_some_and(|first| first.key().0 <= bound.time) {
