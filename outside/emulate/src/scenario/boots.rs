@@ -50,9 +50,11 @@ impl Place {
         }
         let name = format!("{:016x}", hasher.finish());
         let boots = emulator.boots();
-        let new = boots.join(format!("{name}.{}", std::process::id()));
-        if fs::create_dir_all(&new).is_ok() {
-            return Self { kept: boots.join(name), new, recent: RECENT };
+        // Other runs, of this process too, may be about to make the same boot.
+        let prefix = format!("{name}.");
+        let new = || tempfile::Builder::new().prefix(&prefix).tempdir_in(&boots);
+        if let Ok(new) = fs::create_dir_all(&boots).and_then(|()| new()) {
+            return Self { kept: boots.join(name), new: new.keep(), recent: RECENT };
         }
         Self { kept: run.join(&name), new: run.join(format!("{name}.new")), recent: RECENT }
     }
