@@ -172,11 +172,15 @@ pub enum RecordError {
     #[error("it cannot be read")]
     Read(#[from] io::Error),
     /// It is something else.
-    #[error("it is no record of calls: those begin with {MAGIC:?}, this with {found:?}")]
+    #[error("it is no record of calls: those begin with {:?}, this with {:?}", text(&MAGIC), text(found))]
     Magic { found: Vec<u8> },
     /// An entry makes no sense.
     #[error("entry {number}, which ends at byte {end}, is damaged: {what}")]
     Entry { number: u64, end: u64, what: String },
+}
+
+fn text(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
 }
 
 /// Reads a record, an entry after the other.
