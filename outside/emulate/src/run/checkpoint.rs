@@ -99,7 +99,7 @@ pub(crate) struct KeptSeat {
     pub(super) node: u32,
     pub(super) place: (u64, u64),
     pub(super) clock_ns: u64,
-    /// By card.
+    /// The Ethernet addresses of its cards, in their order.
     pub(super) ethernet: Vec<[u8; 6]>,
     pub(super) sent: u64,
     pub(super) events: u64,
@@ -123,7 +123,7 @@ impl KeptSeat {
 /// The machines of a checkpoint, whose states are all there.
 #[derive(Debug)]
 pub struct SavedMachines {
-    /// The checkpoint.
+    /// The file of the checkpoint, for messages.
     path: PathBuf,
     folder: PathBuf,
     kept: Vec<KeptSeat>,
@@ -159,7 +159,7 @@ impl SavedMachines {
         self.kept.iter().map(|kept| &*kept.name)
     }
 
-    /// The checkpoint.
+    /// The file of the checkpoint, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
