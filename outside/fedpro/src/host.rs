@@ -283,7 +283,7 @@ impl<O: Outside> Host<O> {
     fn answer(&mut self, session: SessionId, number: u32, call: Option<Call>) {
         let client = self.sessions[&session].client;
         let mut callbacks = Vec::new();
-        let is_sending = call.as_ref().is_some_and(pressure::is_sending);
+        let is_sending = call.as_ref().is_some_and(Call::is_sending);
         let is_request = call.as_ref().is_some_and(status::is_request);
         let refusal = call.as_ref().zip(self.password.as_ref()).and_then(|(call, it)| it.refusal(call));
         let response = match (refusal, call) {

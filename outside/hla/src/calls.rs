@@ -380,3 +380,18 @@ calls! {
     177, 178 GetAllowRelaxedDDMSwitch {} -> { 1 result: bool }
     178, 179 GetNonRegulatedGrantSwitch {} -> { 1 result: bool }
 }
+
+impl Call {
+    /// Whether the call only sends a message to others: an update or an interaction. These come most often.
+    pub fn is_sending(&self) -> bool {
+        matches!(
+            self,
+            Self::UpdateAttributeValues(_)
+                | Self::UpdateAttributeValuesWithTime(_)
+                | Self::SendInteraction(_)
+                | Self::SendInteractionWithTime(_)
+                | Self::SendDirectedInteraction(_)
+                | Self::SendDirectedInteractionWithTime(_)
+        )
+    }
+}

@@ -10,24 +10,11 @@
 
 use std::collections::BTreeSet;
 
-use paceline_hla::{Call, CallResponse, Callback};
+use paceline_hla::{CallResponse, Callback};
 use paceline_rti::Client;
 
 use super::{Host, Outside};
 use crate::session::SessionId;
-
-/// Whether a call only sends something to others, so that its answer may come late.
-pub(super) fn is_sending(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::UpdateAttributeValues(_)
-            | Call::UpdateAttributeValuesWithTime(_)
-            | Call::SendInteraction(_)
-            | Call::SendInteractionWithTime(_)
-            | Call::SendDirectedInteraction(_)
-            | Call::SendDirectedInteractionWithTime(_)
-    )
-}
 
 /// What a session waits for before its calls are answered.
 #[derive(Debug, Default)]

@@ -42,23 +42,18 @@ impl Advised {
 
 /// Calls that change nothing that is relevant to anybody, and come most often.
 pub(super) fn is_irrelevant(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::UpdateAttributeValues(_)
-            | Call::UpdateAttributeValuesWithTime(_)
-            | Call::SendInteraction(_)
-            | Call::SendInteractionWithTime(_)
-            | Call::SendDirectedInteraction(_)
-            | Call::SendDirectedInteractionWithTime(_)
-            | Call::TimeAdvanceRequest(_)
-            | Call::TimeAdvanceRequestAvailable(_)
-            | Call::NextMessageRequest(_)
-            | Call::NextMessageRequestAvailable(_)
-            | Call::FlushQueueRequest(_)
-            | Call::QueryLogicalTime(_)
-            | Call::QueryGALT(_)
-            | Call::QueryLITS(_)
-    )
+    call.is_sending()
+        || matches!(
+            call,
+            Call::TimeAdvanceRequest(_)
+                | Call::TimeAdvanceRequestAvailable(_)
+                | Call::NextMessageRequest(_)
+                | Call::NextMessageRequestAvailable(_)
+                | Call::FlushQueueRequest(_)
+                | Call::QueryLogicalTime(_)
+                | Call::QueryGALT(_)
+                | Call::QueryLITS(_)
+        )
 }
 
 fn by_object(attributes: impl Iterator<Item = (u32, u32)>) -> BTreeMap<u32, Vec<u32>> {

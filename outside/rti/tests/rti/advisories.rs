@@ -213,7 +213,8 @@ proptest! {
             for ship in &ships {
                 for (name, attribute) in both.attribute_handle.iter().enumerate() {
                     (2..4).for_each(|federate| drop(harness.taken(federate)));
-                    let value = paceline_hla::AttributeHandleValue { attribute_handle: Some(attribute.clone()), ..Default::default() };
+                    let attribute_handle = Some(attribute.clone());
+                    let value = paceline_hla::AttributeHandleValue { attribute_handle, ..Default::default() };
                     let attribute_values = Some(paceline_hla::AttributeHandleValueMap { attribute_handle_value: vec![value] });
                     let object_instance = Some(ship.clone());
                     harness.ask(1, request::UpdateAttributeValues { object_instance, attribute_values, ..Default::default() });
