@@ -194,68 +194,10 @@ impl Runs {
     }
 
     fn judge(&self, results: &Results, model: usize) -> Found<Finding> {
-        let text = |gains: &[f64]| {
-            let gains: Vec<_> = gains.iter().map(|gain| format!("{:+.1} %", 100.0 * gain)).collect();
-            format!("{} with {:?} hosts", gains.join(", "), self.hosts)
-        };
         let (name, _) = MODELS[model];
-        let own = self.gains(results, model, 0)?;
         let mut claims = Claims::default();
-        if model == 0 {
-            claims.add(
-                MARGINALLY,
-                "marginal; a little advantage with 6000 hosts",
-                format!("at most {:.0} %", 100.0 * MARGINAL),
-                || {
-                    let most = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    Ok((text(&own), most <= MARGINAL))
-                },
-            )?;
-            claims.add(
-                "hosts at which the standard model saves less than the light one",
-                "hidden by the computation",
-                "all",
-                || {
-                    let light = self.gains(results, 1, 0)?;
-                    let smaller = own.iter().zip(&light).filter(|(standard, light)| standard < light).count();
-                    Ok((format!("{smaller} of {}", self.hosts.len()), smaller == self.hosts.len()))
-                },
-            )?;
-        } else {
-            claims.add(
-                "light: time saved by the Enhanced Heap, sequential",
-                "clear",
-                format!("more than {:.0} % with every number of hosts", 100.0 * MARGINAL),
-                || Ok((text(&own), own.iter().all(|gain| *gain > MARGINAL))),
-            )?;
-            claims.add(
-                "light: how that changes from the fewest hosts to the most",
-                "grows",
-                "grows",
-                || {
-                    let (fewest, most) = several(&own)?;
-                    Ok((format!("{:+.1} points", 100.0 * (most - fewest)), most > fewest))
-                },
-            )?;
-        }
-        let columns = ["hosts", "run", "queue", "1000 steps (s)", "of base heap"];
-        let mut table = Table::new(format!("Run times of the {name} model"), columns);
-        let mut series = Vec::new();
-        for (gear, (how, _)) in GEARS.iter().enumerate() {
-            for (queue, (title, _)) in QUEUES.iter().enumerate() {
-                let mut points = Vec::new();
-                for hosts in self.hosts.iter().copied() {
-                    let (own, base) = (
-                        self.times(results, model, hosts, gear, queue)?,
-                        self.times(results, model, hosts, gear, 0)?,
-                    );
-                    let ratio = format!("{:.2}", own.ratio(&base));
-                    table.row([hosts.to_string(), (*how).into(), (*title).into(), own.text(1.0), ratio]);
-                    points.push((f64::from(hosts), own.median()));
-                }
-                series.push(Series::ours(format!("{title}, {how}"), Kind::Lines, points));
-            }
-        }
+        self.claim(&mut claims, results, model)?;
+        let (table, series) = self.run_times(results, model)?;
         let about = "The wireless model in one federate on one thread, in real time: each ping that is heard is an event. \"Sequential\": one \
                      event after the other, the queue gives out the least; \"windows\": the queue gives out all of a window at once. All \
                      queues take turns and give one digest; medians with the least and the most in brackets, scaled to 1000 steps."
@@ -266,7 +208,7 @@ impl Runs {
             [Axis::linear("hosts", ""), Axis::linear("run time of 1000 steps", "s")],
             series,
         );
-        let windows = text(&self.gains(results, model, 1)?);
+        let windows = self.text(&self.gains(results, model, 1)?);
         let notes = vec![
             format!(
                 "In windows the Enhanced Heap saves {windows}: there the base heap still gives out one event after the other, and the \
@@ -285,5 +227,77 @@ impl Runs {
             notes,
             ..Finding::default()
         }))
+    }
+    fn text(&self, gains: &[f64]) -> String {
+        let gains: Vec<_> = gains.iter().map(|gain| format!("{:+.1} %", 100.0 * gain)).collect();
+        format!("{} with {:?} hosts", gains.join(", "), self.hosts)
+    }
+
+    /// What the paper says of a model.
+    fn claim(&self, claims: &mut Claims, results: &Results, model: usize) -> Found<()> {
+        let saved = self.gains(results, model, 0)?;
+        if model == 0 {
+            claims.add(
+                MARGINALLY,
+                "marginal; a little advantage with 6000 hosts",
+                format!("at most {:.0} %", 100.0 * MARGINAL),
+                || {
+                    let most = saved.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    Ok((self.text(&saved), most <= MARGINAL))
+                },
+            )?;
+            claims.add(
+                "hosts at which the standard model saves less than the light one",
+                "hidden by the computation",
+                "all",
+                || {
+                    let light = self.gains(results, 1, 0)?;
+                    let smaller =
+                        saved.iter().zip(&light).filter(|(standard, light)| standard < light).count();
+                    Ok((format!("{smaller} of {}", self.hosts.len()), smaller == self.hosts.len()))
+                },
+            )?;
+        } else {
+            claims.add(
+                "light: time saved by the Enhanced Heap, sequential",
+                "clear",
+                format!("more than {:.0} % with every number of hosts", 100.0 * MARGINAL),
+                || Ok((self.text(&saved), saved.iter().all(|gain| *gain > MARGINAL))),
+            )?;
+            claims.add(
+                "light: how that changes from the fewest hosts to the most",
+                "grows",
+                "grows",
+                || {
+                    let (fewest, most) = several(&saved)?;
+                    Ok((format!("{:+.1} points", 100.0 * (most - fewest)), most > fewest))
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The run times of a model by hosts, gear and queue.
+    fn run_times(&self, results: &Results, model: usize) -> Found<(Table, Vec<Series>)> {
+        let (name, _) = MODELS[model];
+        let columns = ["hosts", "run", "queue", "1000 steps (s)", "of base heap"];
+        let mut table = Table::new(format!("Run times of the {name} model"), columns);
+        let mut series = Vec::new();
+        for (gear, (how, _)) in GEARS.iter().enumerate() {
+            for (queue, (title, _)) in QUEUES.iter().enumerate() {
+                let mut points = Vec::new();
+                for hosts in self.hosts.iter().copied() {
+                    let (times, base) = (
+                        self.times(results, model, hosts, gear, queue)?,
+                        self.times(results, model, hosts, gear, 0)?,
+                    );
+                    let ratio = format!("{:.2}", times.ratio(&base));
+                    table.row([hosts.to_string(), (*how).into(), (*title).into(), times.text(1.0), ratio]);
+                    points.push((f64::from(hosts), times.median()));
+                }
+                series.push(Series::ours(format!("{title}, {how}"), Kind::Lines, points));
+            }
+        }
+        Ok((table, series))
     }
 }

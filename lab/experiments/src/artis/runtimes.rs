@@ -112,16 +112,27 @@ pub(super) fn hyper_threading(smt: bool) -> &'static str {
     if smt { "HT on" } else { "HT off" }
 }
 
+impl Runs {
+    fn case(&self, runtime: Runtime, lps: u32, smt: bool, scheduler: Scheduler, dealing: Dealing) -> Case {
+        Case { runtime, lps, smt, scheduler, dealing, size: self.size }
+    }
+
+    fn curve(&self, results: &Results, of: (Runtime, bool, Scheduler, Dealing)) -> Found<Curve> {
+        let (runtime, smt, scheduler, dealing) = of;
+        Curve::of(results, &self.lps, |lps| self.case(runtime, lps, smt, scheduler, dealing))
+    }
+
+    /// As the paper measured it, without and with hyper-threading.
+    fn published(&self, results: &Results, runtime: Runtime, smt: bool) -> Found<Curve> {
+        self.curve(results, (runtime, smt, Scheduler::Linux, Dealing::Scattered))
+    }
+}
+
 fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Found<Finding> {
     let runtime = all[figure - 1];
-    let curve = |runtime, smt, scheduler, dealing| {
-        let case = |lps| Case { runtime, lps, smt, scheduler, dealing, size: runs.size };
-        Curve::of(results, &runs.lps, case)
-    };
     let (mut finding, mut claims) =
         (Finding { about: vec![about()], ..Finding::default() }, Claims::default());
-    let published = |smt| curve(runtime, smt, Scheduler::Linux, Dealing::Scattered);
-    let (off, on) = (published(false)?, published(true)?);
+    let (off, on) = (runs.published(results, runtime, false)?, runs.published(results, runtime, true)?);
     for (smt, curve) in [(false, &off), (true, &on)] {
         claims.add(best_lps(runtime, smt), format!("{CPUS}, as many as CPUs"), format!("{CPUS}"), || {
             several(&runs.lps)?;
@@ -132,33 +143,9 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
     }
     hyper_threading_claims(&mut claims, figure, &off, &on)?;
     if figure == 2 {
-        for smt in [false, true] {
-            claims.add(best_times(smt), "signals best", "signals less than both others", || {
-                let best = |runtime| -> Found<f64> {
-                    Ok(curve(runtime, smt, Scheduler::Linux, Dealing::Scattered)?.best().1)
-                };
-                let times = [best(all[0])?, best(all[1])?, best(all[2])?];
-                Ok((
-                    times.map(|seconds| format!("{seconds:.1} s")).join(", "),
-                    times[1] < times[0] && times[1] < times[2],
-                ))
-            })?;
-        }
+        best_times_claims(&mut claims, results, runs, all)?;
     }
-    let at_most = &format!("at most {ALLOWED:.2}");
-    let what =
-        format!("least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least");
-    claims.add(what, "", at_most, || {
-        let mut most: Option<f64> = None;
-        for lps in runs.lps.iter().copied().filter(|lps| *lps > CPUS) {
-            let (scheduler, dealing) = (Scheduler::LeastLvt, Dealing::Scattered);
-            let case = Case { runtime, lps, smt: false, scheduler, dealing, size: runs.size };
-            let least = results.value(&case.key(), "work")? / f64::from(CPUS);
-            most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
-        }
-        let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
-        Ok(within(most))
-    })?;
+    work_claim(&mut claims, results, runs, runtime)?;
     let mut columns = vec!["dealing".to_owned(), "scheduler".into(), "HT".into()];
     columns.extend(runs.lps.iter().enumerate().map(|(place, lps)| match place {
         0 => format!("{lps} LP"),
@@ -169,15 +156,15 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
         let mut series = Vec::new();
         for scheduler in Scheduler::ALL {
             for smt in [false, true] {
-                let own = curve(runtime, smt, scheduler, dealing)?;
+                let curve = runs.curve(results, (runtime, smt, scheduler, dealing))?;
                 let mut row = vec![dealing.name().to_owned(), scheduler.name().into()];
                 row.push(if smt { "on" } else { "off" }.into());
-                row.extend(own.0.iter().map(|(_, seconds)| format!("{seconds:.1}")));
+                row.extend(curve.0.iter().map(|(_, seconds)| format!("{seconds:.1}")));
                 table.row(row);
                 let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
-                series.push(Series::ours(title, Kind::Lines, own.points()));
+                series.push(Series::ours(title, Kind::Lines, curve.points()));
                 if scheduler == Scheduler::LeastLvt {
-                    claims.add(beyond(dealing, smt), "", at_most, || own.excess(smt).map(within))?;
+                    claims.add(beyond(dealing, smt), "", at_most(), || curve.excess(smt).map(within))?;
                 }
             }
         }
@@ -189,6 +176,42 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
     finding.tables.push(table);
     finding.notes = notes();
     Ok(claims.put_into(finding))
+}
+
+/// That signals are the best of the runtimes.
+fn best_times_claims(claims: &mut Claims, results: &Results, runs: &Runs, all: [Runtime; 3]) -> Found<()> {
+    for smt in [false, true] {
+        claims.add(best_times(smt), "signals best", "signals less than both others", || {
+            let best = |runtime| -> Found<f64> { Ok(runs.published(results, runtime, smt)?.best().1) };
+            let times = [best(all[0])?, best(all[1])?, best(all[2])?];
+            Ok((
+                times.map(|seconds| format!("{seconds:.1} s")).join(", "),
+                times[1] < times[0] && times[1] < times[2],
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// That more LPs than CPUs cost no more than their work does.
+fn work_claim(claims: &mut Claims, results: &Results, runs: &Runs, runtime: Runtime) -> Found<()> {
+    let what =
+        format!("least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least");
+    claims.add(what, "", at_most(), || {
+        let mut most: Option<f64> = None;
+        for lps in runs.lps.iter().copied().filter(|lps| *lps > CPUS) {
+            let case = runs.case(runtime, lps, false, Scheduler::LeastLvt, Dealing::Scattered);
+            let least = results.value(&case.key(), "work")? / f64::from(CPUS);
+            most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
+        }
+        let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
+        Ok(within(most))
+    })
+}
+
+/// What [`within`] asks for, in words.
+fn at_most() -> String {
+    format!("at most {ALLOWED:.2}")
 }
 
 /// What the check of LPs beyond the CPUs is called.

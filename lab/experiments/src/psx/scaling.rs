@@ -42,94 +42,138 @@ pub(super) fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -
     Case { load, domains, gear, scheduler, wait: Wait::Poll }
 }
 
+/// The run times of a load under all gears and schedulers.
+struct Runs<'r> {
+    results: &'r Results,
+    load: Load,
+    all: &'r [u32],
+}
+
+impl Runs<'_> {
+    fn time(&self, domains: u32, gear: Gear, scheduler: Scheduler) -> Found<f64> {
+        self.results.seconds(&case(self.load, domains, gear, scheduler).key())
+    }
+
+    fn gain(&self, gear: Gear, domains: u32) -> Found<f64> {
+        Ok(self.time(domains, gear, Scheduler::Csx(32))? / self.time(domains, gear, Scheduler::Psx)?)
+    }
+
+    fn gains(&self, gear: Gear) -> Found<Vec<f64>> {
+        self.all.iter().map(|domains| self.gain(gear, *domains)).collect()
+    }
+
+    fn table(&self) -> Found<Table> {
+        let mut table = Table::new(
+            "Run times in seconds",
+            ["domains", "synchronization", "CSX-32x", "PSX", "PSX+", "gain of PSX", "gain of PSX+"],
+        );
+        for gear in Gear::ALL {
+            for domains in self.all {
+                let [csx, psx, plus] =
+                    Scheduler::COMPARED.map(|scheduler| self.time(*domains, gear, scheduler));
+                let (csx, psx, plus) = (csx?, psx?, plus?);
+                let [one, two, three] = [csx, psx, plus].map(|time| format!("{time:.2}"));
+                let [gain, gain_plus] = [psx, plus].map(|time| format!("{:.2}", csx / time));
+                table.row([domains.to_string(), gear.name().into(), one, two, three, gain, gain_plus]);
+            }
+        }
+        Ok(table)
+    }
+
+    /// What the paper says of the gains.
+    fn claim(&self, claims: &mut Claims) -> Found<()> {
+        let listed = self.all.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        for gear in Gear::ALL {
+            claims.add(
+                format!("gain of {} over {listed} domains", gear.name()),
+                "below 1, slightly above 1, ..., over 20",
+                "grows with the domains",
+                || {
+                    let gains = self.gains(gear)?;
+                    let (first, last) = several(&gains)?;
+                    let in_words: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
+                    Ok((
+                        in_words.join(", "),
+                        gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first,
+                    ))
+                },
+            )?;
+            claims.add(gain_at_most(gear), "over 20", format!("at least {WANTED}"), || {
+                among(self.all, &MOST)?;
+                let gain = self.gain(gear, MOST)?;
+                Ok((format!("{gain:.1}"), gain >= WANTED))
+            })?;
+        }
+        claims.add("run times under CSX at 64 domains: CONS, OPT", "OPT better", "OPT below CONS", || {
+            let [cons, opt] = Gear::ALL.map(|gear| self.time(MOST, gear, Scheduler::Csx(32)));
+            let (cons, opt) = (cons?, opt?);
+            Ok((format!("{cons:.1} s, {opt:.1} s"), opt < cons))
+        })
+    }
+
+    /// That PSX+ is faster than PSX, and that a digest does not depend on the scheduler or the gear.
+    fn compare(&self, claims: &mut Claims) -> Found<()> {
+        let (mut pairs, mut digests) = (Vec::new(), Vec::new());
+        for gear in Gear::ALL {
+            for domains in self.all {
+                let name = format!("{domains} domains, {}", gear.name());
+                let [_, psx, plus] =
+                    Scheduler::COMPARED.map(|scheduler| self.time(*domains, gear, scheduler));
+                pairs.push((name, psx?, plus?));
+            }
+        }
+        for domains in self.all {
+            let keys = Gear::ALL.iter().flat_map(|gear| {
+                Scheduler::COMPARED.map(|scheduler| case(self.load, *domains, *gear, scheduler).key())
+            });
+            digests.push(keys.collect());
+        }
+        faster(claims, pairs)?;
+        same_digests(claims, self.results, digests)
+    }
+
+    fn figures(&self) -> Found<Vec<Figure>> {
+        let mut series = Vec::new();
+        for gear in Gear::ALL {
+            for scheduler in Scheduler::COMPARED {
+                let point = |domains: &u32| Ok((f64::from(*domains), self.time(*domains, gear, scheduler)?));
+                let points = self.all.iter().map(point).collect::<Found<Vec<_>>>()?;
+                let name = format!("{}, {}", scheduler.name(), gear.name());
+                series.push(Series::ours(name, Kind::Lines, points));
+            }
+        }
+        let times = plot(
+            "Run time over the number of domains",
+            "Weak scaling: the load of a federate stays the same.",
+            [Axis::linear("domains", ""), Axis::log("run time", "s")],
+            series,
+        );
+        let mut curves = Vec::new();
+        for gear in Gear::ALL {
+            let points = self.all.iter().map(|domains| f64::from(*domains)).zip(self.gains(gear)?).collect();
+            curves.push(Series::ours(gear.name(), Kind::Lines, points));
+        }
+        curves.push(Series::published("CONS", Kind::Points, vec![(f64::from(MOST), 20.0)]));
+        let gains = plot(
+            "Gain of PSX over CSX",
+            "The text states a gain of over 20 at 64 domains.",
+            [Axis::linear("domains", ""), Axis::linear("gain", "times")],
+            curves,
+        );
+        Ok(vec![times, gains])
+    }
+}
+
 fn judge(results: &Results, load: Load, all: &[u32], sweeps: &Sweeps) -> Found<Finding> {
-    let time = |domains, gear, scheduler| results.seconds(&case(load, domains, gear, scheduler).key());
-    let gain = |gear, domains| -> Found<f64> {
-        Ok(time(domains, gear, Scheduler::Csx(32))? / time(domains, gear, Scheduler::Psx)?)
-    };
-    let gains = |gear| all.iter().map(|domains| gain(gear, *domains)).collect::<Found<Vec<_>>>();
-    let mut table = Table::new(
-        "Run times in seconds",
-        ["domains", "synchronization", "CSX-32x", "PSX", "PSX+", "gain of PSX", "gain of PSX+"],
-    );
-    let (mut pairs, mut digests) = (Vec::new(), Vec::new());
-    for gear in Gear::ALL {
-        for domains in all {
-            let [csx, psx, plus] = Scheduler::COMPARED.map(|scheduler| time(*domains, gear, scheduler));
-            let (csx, psx, plus) = (csx?, psx?, plus?);
-            let numbers = [csx, psx, plus].map(|time| format!("{time:.2}"));
-            let [one, two, three] = numbers;
-            let (gain, own) = (format!("{:.2}", csx / psx), format!("{:.2}", csx / plus));
-            table.row([domains.to_string(), gear.name().into(), one, two, three, gain, own]);
-            pairs.push((format!("{domains} domains, {}", gear.name()), psx, plus));
-        }
-    }
-    for domains in all {
-        let keys = Gear::ALL.iter().flat_map(|gear| {
-            Scheduler::COMPARED.map(|scheduler| case(load, *domains, *gear, scheduler).key())
-        });
-        digests.push(keys.collect());
-    }
+    let runs = Runs { results, load, all };
     let mut claims = Claims::default();
-    let listed = all.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    for gear in Gear::ALL {
-        claims.add(
-            format!("gain of {} over {listed} domains", gear.name()),
-            "below 1, slightly above 1, ..., over 20",
-            "grows with the domains",
-            || {
-                let gains = gains(gear)?;
-                let (first, last) = several(&gains)?;
-                let in_words: Vec<_> = gains.iter().map(|gain| format!("{gain:.2}")).collect();
-                Ok((
-                    in_words.join(", "),
-                    gains.windows(2).all(|pair| pair[1] >= pair[0] * 0.98) && last > first,
-                ))
-            },
-        )?;
-        claims.add(gain_at_most(gear), "over 20", format!("at least {WANTED}"), || {
-            among(all, &MOST)?;
-            let gain = gain(gear, MOST)?;
-            Ok((format!("{gain:.1}"), gain >= WANTED))
-        })?;
-    }
-    claims.add("run times under CSX at 64 domains: CONS, OPT", "OPT better", "OPT below CONS", || {
-        let [cons, opt] = Gear::ALL.map(|gear| time(MOST, gear, Scheduler::Csx(32)));
-        let (cons, opt) = (cons?, opt?);
-        Ok((format!("{cons:.1} s, {opt:.1} s"), opt < cons))
-    })?;
-    faster(&mut claims, pairs)?;
-    same_digests(&mut claims, results, digests)?;
-    let mut series = Vec::new();
-    for gear in Gear::ALL {
-        for scheduler in Scheduler::COMPARED {
-            let point = |domains: &u32| Ok((f64::from(*domains), time(*domains, gear, scheduler)?));
-            let points = all.iter().map(point).collect::<Found<Vec<_>>>()?;
-            series.push(Series::ours(format!("{}, {}", scheduler.name(), gear.name()), Kind::Lines, points));
-        }
-    }
-    let times = plot(
-        "Run time over the number of domains",
-        "Weak scaling: the load of a federate stays the same.",
-        [Axis::linear("domains", ""), Axis::log("run time", "s")],
-        series,
-    );
-    let mut curves = Vec::new();
-    for gear in Gear::ALL {
-        let points = all.iter().map(|domains| f64::from(*domains)).zip(gains(gear)?).collect();
-        curves.push(Series::ours(gear.name(), Kind::Lines, points));
-    }
-    curves.push(Series::published("CONS", Kind::Points, vec![(f64::from(MOST), 20.0)]));
-    let gains = plot(
-        "Gain of PSX over CSX",
-        "The text states a gain of over 20 at 64 domains.",
-        [Axis::linear("domains", ""), Axis::linear("gain", "times")],
-        curves,
-    );
+    let tables = vec![runs.table()?];
+    runs.claim(&mut claims)?;
+    runs.compare(&mut claims)?;
     let finding = Finding {
         about: vec![about(load, all)],
-        figures: vec![times, gains],
-        tables: vec![table],
+        figures: runs.figures()?,
+        tables,
         notes: vec![NOTE.into()],
         ..Finding::default()
     };

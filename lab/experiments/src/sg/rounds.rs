@@ -269,40 +269,14 @@ fn judge_times(size: Size, results: &Results) -> Found<Finding> {
     let (mut series, mut names, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     for measured in Measured::all(size, results)? {
         let net = &measured.name;
-        let [rounds, code, answers] = measured.classes();
-        let mean_us = |sums: &[(f64, f64)]| -> Vec<(f64, f64)> {
-            let pairs = sums.iter().zip(rounds);
-            pairs.map(|((size, seconds), (_, rounds))| (*size, 1e6 * seconds / rounds)).collect()
-        };
-        let code = mean_us(code);
-        let (least, most) = (code[0], code[code.len() - 1]);
-        finding.checks.push(check(
-            format!("{net}: time of the code in the smallest and the largest rounds"),
-            "grows with the number of processes",
-            "grows",
-            (
-                format!("{:.2} us with {:.0}, {:.2} us with {:.0}", least.1, least.0, most.1, most.0),
-                code.len() > 1 && most.1 > least.1,
-            ),
-        ));
+        let [code, answers] = measured.mean_us();
+        finding.checks.push(grows(net, &code));
         series.push(Series::ours(format!("{net}: code"), Kind::Lines, code));
-        series.push(Series::ours(format!("{net}: answers"), Kind::Lines, mean_us(answers)));
-        let reached = [Turn::Always, Turn::Auto].map(|turn| 1.0 / measured.ratio(turn));
-        for threads in thread_counts() {
-            let bounds = [measured.parallel_share(), measured.shared()];
-            let [by_time, by_count] = bounds.map(|share| format!("{:.2}", amdahl_bound(share, threads)));
-            let own = |speed_up: f64| if threads == cores() { format!("{speed_up:.2}") } else { "-".into() };
-            table.row([
-                net.clone(),
-                threads.to_string(),
-                by_time,
-                by_count,
-                own(reached[0]),
-                own(reached[1]),
-            ]);
-        }
+        series.push(Series::ours(format!("{net}: answers"), Kind::Lines, answers));
+        let speed_ups = [Turn::Always, Turn::Auto].map(|turn| 1.0 / measured.ratio(turn));
+        measured.speed_up_rows(speed_ups, &mut table);
         let bound = amdahl_bound(measured.parallel_share(), cores());
-        let best = reached[0].max(reached[1]);
+        let best = speed_ups[0].max(speed_ups[1]);
         finding.checks.push(check(
             format!("{net}, {} threads: speed-up reached, and Amdahl's bound", cores()),
             "closer to the optimal Amdahl's law threshold",
@@ -342,6 +316,44 @@ fn judge_times(size: Size, results: &Results) -> Found<Finding> {
             .into(),
     );
     Ok(finding)
+}
+
+/// That the time of the code grows with the processes in a round.
+fn grows(net: &str, code: &[(f64, f64)]) -> Check {
+    let (least, most) = (code[0], code[code.len() - 1]);
+    check(
+        format!("{net}: time of the code in the smallest and the largest rounds"),
+        "grows with the number of processes",
+        "grows",
+        (
+            format!("{:.2} us with {:.0}, {:.2} us with {:.0}", least.1, least.0, most.1, most.0),
+            code.len() > 1 && most.1 > least.1,
+        ),
+    )
+}
+
+impl Measured<'_> {
+    /// By class of sizes, the mean microseconds of the code and of the answers of a round.
+    fn mean_us(&self) -> [Vec<(f64, f64)>; 2] {
+        let [rounds, code, answers] = self.classes();
+        [code, answers].map(|sums| {
+            let pairs = sums.iter().zip(rounds);
+            pairs.map(|((size, seconds), (_, rounds))| (*size, 1e6 * seconds / rounds)).collect()
+        })
+    }
+
+    /// A row for each number of threads; the speed-ups were reached with as many as there are cores.
+    fn speed_up_rows(&self, speed_ups: [f64; 2], table: &mut Table) {
+        for threads in thread_counts() {
+            let bounds = [self.parallel_share(), self.shared()];
+            let [by_time, by_count] = bounds.map(|share| format!("{:.2}", amdahl_bound(share, threads)));
+            let [always, auto] = speed_ups.map(|speed_up| match threads == cores() {
+                true => format!("{speed_up:.2}"),
+                false => "-".to_owned(),
+            });
+            table.row([self.name.clone(), threads.to_string(), by_time, by_count, always, auto]);
+        }
+    }
 }
 
 fn percent(share: f64) -> String {

@@ -19,7 +19,7 @@ use paceline_kernel::{Bounds, Mail, Model, MovingWindow, Outbox, Partition, Time
 
 use crate::outside::{Occupant, Seated, Start};
 use crate::protocols::scaffold::Scaffold;
-use crate::sync::{Apart, AtomicU32, Mutex, Ordering, lock};
+use crate::sync::{Apart, AtomicU32, Mutex, MutexGuard, Ordering, lock};
 use crate::watch::lvt::WorkerLvt;
 use crate::watch::trace::Recorder;
 use crate::workers::chaos::Chaos;
@@ -194,6 +194,52 @@ impl<'a, M: Model> Optimistic<'a, M> {
         }
     }
 
+    /// Chooses the federate that the worker takes next, and says whether it is to run only what is safe, as
+    /// long as the worker has patience. In this order: what is behind all others; what was rolled back and is
+    /// run again whatever GVT is; and, once this worker has waited for a report, what would rather wait for
+    /// GVT.
+    fn choose(
+        &self,
+        state: &mut State,
+        worker: usize,
+        has_patience: bool,
+        mut chaos: Option<&mut Chaos>,
+    ) -> (Option<u32>, bool) {
+        let any = chaos.as_mut().and_then(|chaos| chaos.pick(state.ready.len()));
+        let taken = match any {
+            Some(nth) => state.ready.take_any(worker, nth),
+            None => state.ready.take(worker),
+        };
+        let is_patient = chaos.is_none_or(Chaos::is_patient);
+        match taken.or_else(|| state.again()) {
+            Some(id) => (Some(id), is_patient),
+            None if has_patience => (None, true),
+            None => (state.impatient(), false),
+        }
+    }
+
+    /// No federate can be taken: the worker reports what it holds back, waits a little for a report of
+    /// others, or has nothing to do.
+    fn take_nothing(&self, state: MutexGuard<'_, State>, desk: &mut Desk<M::Event>) -> Turn {
+        if !desk.stands.is_empty() {
+            // Others may wait for just these reports.
+            drop(state);
+            self.hand_over(desk);
+            return Turn::Worked;
+        }
+        if desk.patience > 0 {
+            // Somebody may be about to report, which costs less than a sleep and a wake-up.
+            drop(state);
+            desk.patience = self.await_report(desk.patience);
+            return Turn::Worked;
+        }
+        let others = self.ahead_outside || self.shared.peers.is_some();
+        // The federate at GVT never waits, unless what holds GVT is in another process or outside.
+        assert!(state.taken > 0 || others, "somebody can always go on");
+        desk.patience = PATIENCE;
+        self.shared.nothing_after_sending(state)
+    }
+
     /// Waits for a report, but not long. Gives back what is left of the patience.
     fn await_report(&self, patience: u32) -> u32 {
         let seen = self.reports.0.load(Ordering::Acquire);
@@ -255,38 +301,10 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
         }
         let mut chaos = self.chaos.map(|seed| desk.chaos.take().unwrap_or_else(|| Chaos::new(seed, worker)));
         chaos.iter_mut().for_each(Chaos::dawdle);
-        // In this order: what is behind all others; what was rolled back and is run again whatever GVT is;
-        // and, once this worker has waited for a report, what would rather wait for GVT.
-        let any = chaos.as_mut().and_then(|chaos| chaos.pick(state.ready.len()));
-        let taken = match any {
-            Some(nth) => state.ready.take_any(worker, nth),
-            None => state.ready.take(worker),
-        };
-        let taken = taken.or_else(|| state.again());
-        let mut patient = chaos.as_mut().is_none_or(Chaos::is_patient);
-        let taken = taken.or_else(|| {
-            patient = desk.patience > 0;
-            if patient { None } else { state.impatient() }
-        });
-        let Some(id) = taken else {
-            if !desk.stands.is_empty() {
-                drop(state);
-                desk.chaos = chaos;
-                self.hand_over(desk);
-                return Turn::Worked;
-            }
-            if desk.patience > 0 {
-                // Somebody may be about to report.
-                drop(state);
-                desk.patience = self.await_report(desk.patience);
-                desk.chaos = chaos;
-                return Turn::Worked;
-            }
-            let others = self.ahead_outside || self.shared.peers.is_some();
-            // The federate at GVT never waits, unless what holds GVT is in another process or outside.
-            assert!(state.taken > 0 || others, "somebody can always go on");
-            desk.patience = PATIENCE;
-            return self.shared.nothing_after_sending(state);
+        let (id, patient) = self.choose(&mut state, worker, desk.patience > 0, chaos.as_mut());
+        let Some(id) = id else {
+            desk.chaos = chaos;
+            return self.take_nothing(state, desk);
         };
         desk.patience = PATIENCE;
         state.take(id);

@@ -17,9 +17,11 @@ use crate::adapt::balance::Balancer;
 use crate::adapt::steward::Steward;
 use crate::outside::Outsiders;
 use crate::panics::facts;
+use crate::peers::Peers;
 use crate::watch::monitor::MOST_THREADS;
 use crate::workers::cores;
 use crate::workers::pool::Crew;
+use crate::workers::seat::Federates;
 use crate::{Protocol, RunError, Simulation, ThreadsError, peers};
 
 /// Federates per thread where the number of federates is left to us: enough that one slow thread's share can
@@ -100,85 +102,50 @@ fn federates<M: Model>(simulation: &Simulation<M>, threads: u32) -> u32 {
     simulation.federates.unwrap_or_else(|| default_federates(simulation.model.lps(), Some(threads)))
 }
 
-/// A run of the simulation from its beginning, or from where the world to be resumed stands.
+/// How a run is to go: who runs which LPs, and how.
+struct Plan {
+    dealt: Partition,
+    channels: Option<Arc<ChannelTable>>,
+    auto: Option<Auto>,
+    way: Way,
+    partition: Partition,
+}
+
+/// A run of the simulation from its beginning, or from where the world to be resumed stands. What a user may
+/// have got wrong is refused before federates are built, which takes long.
 pub(super) fn build<M: Model>(
     simulation: &Simulation<M>,
     resumed: Option<World<M>>,
     outsiders: Outsiders<M>,
 ) -> Result<Course<M>, RunError> {
-    let start = Instant::now();
+    let called = Instant::now();
     let (count, threads) = check(simulation)?;
     if let Some((checkpoints, codec)) = &simulation.checkpoints {
         codec.check(checkpoints)?;
     }
     let mut peers = peers::meet(simulation, threads)?;
-    let all_threads = peers.as_ref().map_or(threads, |(_, threads)| threads.iter().sum());
+    let all_threads: Vec<u32> = peers.as_ref().map_or(vec![threads], |(_, threads)| threads.clone());
     // Where the settings name no number, it follows from the threads of all processes.
-    let count = if peers.is_some() { federates(simulation, all_threads) } else { count };
+    let count = if peers.is_some() { federates(simulation, all_threads.iter().sum()) } else { count };
     outsiders.check(simulation, count)?;
-    let Simulation { model, until, seed, ties, monitor, balance, .. } = simulation;
-    let protocol = &together::protocol(simulation);
-    if let Some(reached) = resumed.as_ref().filter(|world| world.events() > 0).map(World::last)
-        && reached >= *until
-    {
-        return Err(RunError::PastHorizon { until: *until, reached });
+    if let Some(world) = &resumed {
+        check_resumed(simulation, world)?;
     }
-    if let Some(origin) = resumed.as_ref().and_then(World::origin) {
-        check_origin(simulation, origin)?;
-    }
-    let dealt = ask(|| "`partition`".into(), || model.partition(count));
-    dealt.check(model.lps())?;
-    let channels = ChannelTable::read(model)?.map(Arc::new);
-    // Outside federates stay what they are.
-    let alone = outsiders.is_empty() && peers.is_none();
-    let auto = if alone { Auto::new(simulation, threads) } else { None };
-    let way = match (&auto, protocol) {
-        (Some(auto), _) => auto.way(),
-        (None, _) if outsiders.is_empty() => Way::of(*protocol),
-        (None, _) => Way { protocol: *protocol, groups: Groups::AsDealt },
-    };
-    let way = match &peers {
-        Some((_, threads)) => way_of_processes(simulation, &dealt, way, threads)?,
-        None => way,
-    };
-    let partition = grouped(simulation, &dealt, way, all_threads);
+    let Plan { dealt, channels, auto, way, partition } =
+        plan(simulation, &outsiders, peers.is_some(), count, &all_threads)?;
     if let Some((peers, threads)) = &mut peers {
         peers.assign(&partition, threads)?;
     }
     let peers = peers.map(|(peers, _)| Arc::new(peers));
     let pulse = peers::start_pulse(simulation, peers.as_ref())?;
-    let is_present = |federate| peers.as_ref().is_none_or(|peers| peers.owns(federate));
+    let Simulation { model, seed, ties, monitor, .. } = simulation;
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
     let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);
     let resumed_events = resumed.as_ref().map_or(0, World::events);
-    // Under "auto" a later leg may speculate.
-    if protocol.speculates() || auto.is_some() {
-        simulation.speculation.check(model, dealt.largest())?;
-    }
-    let moves = dealt.federates() > 1 && (*balance != Balance::Off || simulation.shuffle.is_some());
-    let balancer = moves.then(|| {
-        let activity = resumed.as_ref().map_or_else(|| Activity::new(model.lps()), Activity::since);
-        Balancer::new(*balance, *ties, simulation.shuffle, activity, partition.federates())
-    });
-    let (federates, past) = match resumed {
-        None if peers.is_none() => (Federate::<M>::build(model, &partition, settings)?, Past::default()),
-        None => (Federate::<M>::build_part(model, &partition, settings, is_present)?, Past::default()),
-        Some(world) => {
-            let (federates, past) = world.deal_part(model, &partition, settings, is_present);
-            // One process keeps what was committed.
-            let keeps = peers.as_ref().is_none_or(|peers| peers.rank() == 0);
-            let Past { last, injected, .. } = past;
-            (federates, if keeps { past } else { Past { last, injected, ..Past::default() } })
-        }
-    };
+    let balancer = balancer(simulation, &dealt, resumed.as_ref(), &partition);
+    let (federates, past) = present(simulation, &partition, settings, resumed, peers.as_deref())?;
     monitor.advance(past.last, past.events);
-    let follows = simulation.threads.is_none() && *protocol != Protocol::Sequential;
-    let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
-    let look = balancer.as_ref().map(|_| Balancer::first_look());
-    let decision = auto.as_ref().map(|auto| auto.pause(Duration::ZERO));
-    let steward = Steward::start(monitor, every, look, decision, follows.then_some(threads))?;
-    // What is outside and is not in events may still be before the latest event.
-    let reached = past.last.min(outsiders.next());
+    let steward = steward(simulation, auto.as_ref(), balancer.is_some(), threads)?;
     let mut course = Course {
         time: past.last,
         pulse,
@@ -197,21 +164,118 @@ pub(super) fn build<M: Model>(
         steward,
         balancer,
         federates,
+        // What is outside and is not in events may still be before the latest event.
+        reached: past.last.min(outsiders.next()),
         outsiders,
-        reached,
         past,
         origin,
         resumed_events,
         width: None,
-        called: start,
+        called,
         tie: None,
         lateness: Lateness::default(),
-        sums: Sums::since(start),
+        sums: Sums::since(called),
     };
     course.attend(simulation);
     let least = course.own_lvt();
     course.least = course.least_of_all(least)?;
     Ok(course)
+}
+
+/// Deals the LPs to `count` federates, and decides how they are run, on so many threads in each process.
+fn plan<M: Model>(
+    simulation: &Simulation<M>,
+    outsiders: &Outsiders<M>,
+    has_peers: bool,
+    count: u32,
+    all_threads: &[u32],
+) -> Result<Plan, RunError> {
+    let model = &simulation.model;
+    let protocol = together::protocol(simulation);
+    let dealt = ask(|| "`partition`".into(), || model.partition(count));
+    dealt.check(model.lps())?;
+    let channels = ChannelTable::read(model)?.map(Arc::new);
+    // A trial of another protocol ends a leg, of which other processes and what is outside know nothing.
+    let alone = outsiders.is_empty() && !has_peers;
+    let auto = if alone { Auto::new(simulation, all_threads[0]) } else { None };
+    let way = match &auto {
+        Some(auto) => auto.way(),
+        None if outsiders.is_empty() => Way::of(protocol),
+        // Outside federates stay what they are, and are not grouped with others.
+        None => Way { protocol, groups: Groups::AsDealt },
+    };
+    let way = if has_peers { way_of_processes(simulation, &dealt, way, all_threads)? } else { way };
+    let partition = grouped(simulation, &dealt, way, all_threads.iter().sum());
+    // Under "auto" a later leg may speculate.
+    if protocol.speculates() || auto.is_some() {
+        simulation.speculation.check(model, dealt.largest())?;
+    }
+    Ok(Plan { dealt, channels, auto, way, partition })
+}
+
+/// Whether a run can go on from this world.
+fn check_resumed<M: Model>(simulation: &Simulation<M>, world: &World<M>) -> Result<(), RunError> {
+    let (until, reached) = (simulation.until, world.last());
+    // One without events has reached nothing yet.
+    if world.events() > 0 && reached >= until {
+        return Err(RunError::PastHorizon { until, reached });
+    }
+    world.origin().map_or(Ok(()), |origin| check_origin(simulation, origin))
+}
+
+/// What moves LPs between federates, where they are to move and there is more than one federate.
+fn balancer<M: Model>(
+    simulation: &Simulation<M>,
+    dealt: &Partition,
+    resumed: Option<&World<M>>,
+    partition: &Partition,
+) -> Option<Balancer> {
+    let Simulation { model, balance, ties, shuffle, .. } = simulation;
+    let moves = dealt.federates() > 1 && (*balance != Balance::Off || shuffle.is_some());
+    moves.then(|| {
+        let activity = resumed.map_or_else(|| Activity::new(model.lps()), Activity::since);
+        Balancer::new(*balance, *ties, *shuffle, activity, partition.federates())
+    })
+}
+
+/// The federates that this process runs, and what was committed before; those of other processes are there
+/// without LPs.
+fn present<M: Model>(
+    simulation: &Simulation<M>,
+    partition: &Partition,
+    settings: Settings,
+    resumed: Option<World<M>>,
+    peers: Option<&Peers<M>>,
+) -> Result<(Federates<M>, Past<M::Output>), RunError> {
+    let model = &simulation.model;
+    let is_present = |federate| peers.is_none_or(|peers| peers.owns(federate));
+    let Some(world) = resumed else {
+        let federates = match peers {
+            None => Federate::<M>::build(model, partition, settings)?,
+            Some(_) => Federate::<M>::build_part(model, partition, settings, is_present)?,
+        };
+        return Ok((federates, Past::default()));
+    };
+    let (federates, past) = world.deal_part(model, partition, settings, is_present);
+    // What was committed is added up over all processes at the end: one of them keeps it.
+    let keeps = peers.is_none_or(|peers| peers.rank() == 0);
+    let Past { last, injected, .. } = past;
+    Ok((federates, if keeps { past } else { Past { last, injected, ..Past::default() } }))
+}
+
+/// The thread that asks for pauses, where any of the settings needs it.
+fn steward<M: Model>(
+    simulation: &Simulation<M>,
+    auto: Option<&Auto>,
+    is_balanced: bool,
+    threads: u32,
+) -> Result<Steward, RunError> {
+    // Where the number of threads is left to us, it follows the cores that the process may use.
+    let follows = simulation.threads.is_none() && together::protocol(simulation) != Protocol::Sequential;
+    let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
+    let look = is_balanced.then(Balancer::first_look);
+    let decision = auto.map(|auto| auto.pause(Duration::ZERO));
+    Ok(Steward::start(&simulation.monitor, every, look, decision, follows.then_some(threads))?)
 }
 
 /// The way of a run of several processes with these numbers of threads. Where each has one, no thread takes

@@ -9,6 +9,7 @@ use paceline_kernel::{Model, Past, Rollbacks, Time};
 use super::course::Course;
 use super::together::{self, Results};
 use crate::adapt::auto::Auto;
+use crate::workers::seat::Federates;
 use crate::{CheckpointError, EndedBy, Report, RunError, Simulation};
 
 /// What the legs of a run add up to.
@@ -89,39 +90,13 @@ impl<M: Model> Course<M> {
         let pending = self.pending();
         let written = self.steward.finish();
         self.settled(simulation, written)?;
-        let Self {
-            time,
-            pulse,
-            peers,
-            dealt,
-            auto,
-            balancer,
-            federates,
-            outsiders,
-            past,
-            resumed_events,
-            tie,
-            lateness,
-            sums,
-            ..
-        } = self;
-        let mut loads = balancer.as_ref().map(|balancer| balancer.loads(&federates)).unwrap_or_default();
-        let groups = federates.len() as u32;
+        let balancer = self.balancer;
+        let mut loads = balancer.as_ref().map(|balancer| balancer.loads(&self.federates)).unwrap_or_default();
+        let groups = self.federates.len() as u32;
+        let past = committed(model, self.federates, self.past);
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
-        for federate in federates {
-            // It is run by another process.
-            if federate.members().next().is_none() {
-                continue;
-            }
-            let finished = federate.finish(model);
-            digest.join(finished.digest);
-            events += finished.events;
-            last = last.max(finished.last);
-            outputs.push(finished.output);
-        }
-        let mut pending = pending;
-        let mut sums = sums;
-        if let Some(peers) = &peers {
+        let (mut pending, mut sums) = (pending, self.sums);
+        if let Some(peers) = &self.peers {
             let results = Results { digest, events, last, pending: pending as u64, loads, ..sums.results() };
             let mut all = together::add_up(peers.exchange(&results)?);
             (digest, events, last, pending) = (all.digest, all.events, all.last, all.pending as usize);
@@ -130,25 +105,26 @@ impl<M: Model> Course<M> {
             outputs = peers.join_outputs(outputs)?;
             // Before the transport closes: the others end too, and the pulse would take their silence for a
             // loss.
-            drop(pulse);
+            drop(self.pulse);
             peers.transport().close();
         }
         let (ended_by, end_time) = match pending {
-            _ if reached < *until => (EndedBy::Interrupted, time),
+            // No protocol ends by itself before the horizon: somebody has asked for it.
+            _ if reached < *until => (EndedBy::Interrupted, self.time),
             0 if reached == Time::MAX => (EndedBy::NoEvents, last),
             _ => (EndedBy::Horizon, *until),
         };
         Ok(Report {
             protocol: *protocol,
-            processes: peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
-            links: peers.as_ref().map(|peers| peers.links()).unwrap_or_default(),
-            federates: dealt.federates(),
+            processes: self.peers.as_ref().map_or(1, |peers| peers.transport().ranks()),
+            links: self.peers.as_ref().map(|peers| peers.links()).unwrap_or_default(),
+            federates: self.dealt.federates(),
             groups,
-            tried: auto.map(Auto::finish).unwrap_or_default(),
+            tried: self.auto.map(Auto::finish).unwrap_or_default(),
             threads: sums.threads,
             lps: model.lps(),
             events,
-            resumed_events,
+            resumed_events: self.resumed_events,
             wall: sums.wall + start.elapsed(),
             digest,
             end_time,
@@ -164,10 +140,26 @@ impl<M: Model> Course<M> {
             checkpoints_wall: sums.checkpoints_wall,
             checkpoints_failed: sums.checkpoints_failed,
             balancing: balancer.map(|balancer| balancer.finish(&loads)),
-            lateness: tie.map(|_| lateness),
-            dropped: outsiders.dropped(),
+            lateness: self.tie.map(|_| self.lateness),
+            dropped: self.outsiders.dropped(),
             unpaced: None,
             outputs,
         })
     }
+}
+
+/// What was committed in this process: before its federates were dealt, and by them.
+fn committed<M: Model>(model: &M, federates: Federates<M>, mut past: Past<M::Output>) -> Past<M::Output> {
+    for federate in federates {
+        // One that another process runs has no LPs here, and that process counts it.
+        if federate.members().next().is_none() {
+            continue;
+        }
+        let finished = federate.finish(model);
+        past.digest.join(finished.digest);
+        past.events += finished.events;
+        past.last = past.last.max(finished.last);
+        past.outputs.push(finished.output);
+    }
+    past
 }

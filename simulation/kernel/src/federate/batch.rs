@@ -18,7 +18,7 @@ use order::Order;
 use super::caught::Handling;
 use super::{Federate, Meter, Place};
 use crate::world::Lp;
-use crate::{Context, Digest, Event, EventQueue, Model, Outbox, Partition, Time};
+use crate::{Context, Digest, Event, EventQueue, LpId, Model, Outbox, Partition, Time};
 
 /// LPs in a block, at least; more where there would be too many blocks.
 const BLOCK_LPS: u32 = 1 << 11;
@@ -186,64 +186,36 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let Lp { core, state } = &mut lps[local];
         let mut cx = Context::new(model, rules, lp_id, *core, withdrawn.of::<M>(local), sent, fault);
         cx.watch(*bound);
-        let (mut done, mut joined, mut digest, mut stray) = (0, 0, self.digest, None);
-        // Of those done, the events that the LP had cancelled.
-        let mut passed = 0;
+        // Of those `done`, the LP had cancelled the `passed` ones.
+        let (mut done, mut passed, mut joined, mut digest, mut stray) = (0, 0, 0, self.digest, None);
         let (output, last) = (&mut self.output, &mut self.last);
         let handling = Handling::begin(struck);
         at_work.enter(lp_id);
+        let mut handle = |event: &Event<M::Event>, cx: &mut Context<'_, M>| {
+            run(model, state, event, cx, output, &mut digest, last)
+        };
         while done < budget {
-            if late.is_empty() {
-                // The plain case: straight down the run, until something comes up.
-                let mut ran = 0;
-                for event in order.rest(events).take(budget - done) {
-                    order.note(ran);
-                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
-                    ran += 1;
-                    if cx.alarmed() {
-                        break;
-                    }
-                }
-                order.skip(ran);
-                done += ran;
-                if ran == 0 {
-                    break;
-                }
-            } else {
-                let next = order.rest(events).next();
-                let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
-                order.note(0);
-                if let Some(event) = from_run {
-                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
-                    order.skip(1);
-                } else if let Some(Reverse(event)) = late.pop() {
-                    let event = hand.insert(event);
-                    passed += usize::from(!run(model, state, event, &mut cx, output, &mut digest, last));
-                    *hand = None;
-                }
-                done += 1;
+            let (ran, cancelled) = match late.is_empty() {
+                true => run_down(order, events, budget - done, &mut cx, &mut handle),
+                false => run_least(order, events, late, hand, &mut cx, &mut handle),
+            };
+            if ran == 0 {
+                break;
             }
+            (done, passed) = (done + ran, passed + cancelled);
             if cx.alarmed() {
                 if cx.calm() {
                     // The event that broke a rule does not count; the run is over.
                     done -= 1;
                     break;
                 }
-                let now = cx.now();
-                // Federates that are nearer than the LPs of this one to each other may get messages before
-                // the bound.
                 let joins = |event: &mut Event<M::Event>| {
                     event.time() < *bound && place.holds(event.to(), *id, partition)
                 };
-                for event in cx.outbox().extract_if(looked.., joins) {
-                    if event.to() == lp_id {
-                        late.push(Reverse(event));
-                        joined += 1;
-                    } else {
-                        stray = Some((now, event));
-                    }
-                }
+                let (more, other) = take_late(cx.outbox().extract_if(looked.., joins), lp_id, late);
                 looked = cx.outbox().len();
+                joined += more;
+                stray = other.map(|event| (cx.now(), event));
                 if stray.is_some() {
                     break;
                 }
@@ -251,7 +223,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
         handling.end();
         *core = cx.core();
-        if let (Some(meter), Some(start)) = (&mut self.meter, timed) {
+        if let Some((meter, start)) = self.meter.as_mut().zip(timed) {
             meter.end(start, local, done as u64);
         }
         self.digest = digest;
@@ -260,11 +232,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Some((now, event)) = stray {
             self.fault = Some(Box::new(self.stray(now, &event)));
         }
-        // Enough to be handed on together; the rest goes when the batch is done.
+        self.route_if_many(partition, outbox);
+        done
+    }
+
+    /// Hands on what was sent once that is enough to be handed on together; the rest goes when the batch is
+    /// done.
+    fn route_if_many(&mut self, partition: &Partition, outbox: &mut Outbox<M::Event>) {
         if self.sent.len() >= SENT {
             self.route(partition, outbox);
         }
-        done
     }
 
     /// Hands on what was sent, all events together: copying each at once would stall on the store.
@@ -308,6 +285,75 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         }
         batch.len = 0;
     }
+}
+
+/// The plain case, in which the LP has sent itself nothing for before the bound: straight down its run, for
+/// at most `budget` events, until something comes up. Says how many these are, and how many of them the LP
+/// had cancelled.
+#[inline(always)]
+fn run_down<M: Model>(
+    order: &mut Order,
+    events: &[Event<M::Event>],
+    budget: usize,
+    cx: &mut Context<'_, M>,
+    handle: &mut impl FnMut(&Event<M::Event>, &mut Context<'_, M>) -> bool,
+) -> (usize, usize) {
+    let (mut ran, mut cancelled) = (0, 0);
+    for event in order.rest(events).take(budget) {
+        order.note(ran);
+        cancelled += usize::from(!handle(event, cx));
+        ran += 1;
+        if cx.alarmed() {
+            break;
+        }
+    }
+    order.skip(ran);
+    (ran, cancelled)
+}
+
+/// Runs one event, the least of the LP's run and of what it has sent itself. Says so in the same way.
+#[inline(always)]
+fn run_least<M: Model>(
+    order: &mut Order,
+    events: &[Event<M::Event>],
+    late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
+    hand: &mut Option<Event<M::Event>>,
+    cx: &mut Context<'_, M>,
+    handle: &mut impl FnMut(&Event<M::Event>, &mut Context<'_, M>) -> bool,
+) -> (usize, usize) {
+    let next = order.rest(events).next();
+    let from_run = next.filter(|event| late.peek().is_none_or(|Reverse(late)| *event < late));
+    order.note(0);
+    let mut happened = true;
+    if let Some(event) = from_run {
+        happened = handle(event, cx);
+        order.skip(1);
+    } else if let Some(Reverse(event)) = late.pop() {
+        // Where a panic of the model finds it.
+        happened = handle(hand.insert(event), cx);
+        *hand = None;
+    }
+    (1, usize::from(!happened))
+}
+
+/// Takes in what an LP has sent within its federate for before the bound, which joins its run. Says how many
+/// events these are. One for another LP is given out: federates that are nearer than the LPs of this one to
+/// each other may get messages before the bound, and then the other LP may have been run beyond it.
+fn take_late<E>(
+    near: impl Iterator<Item = Event<E>>,
+    lp: LpId,
+    late: &mut BinaryHeap<Reverse<Event<E>>>,
+) -> (usize, Option<Event<E>>) {
+    let (mut joined, mut other) = (0, None);
+    for event in near {
+        if event.to() == lp {
+            late.push(Reverse(event));
+            joined += 1;
+        } else {
+            other = Some(event);
+        }
+    }
+    (joined, other)
 }
 
 /// Runs one event: the innermost step of everything. Says whether it happened: the LP may have cancelled it.

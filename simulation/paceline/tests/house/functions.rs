@@ -1,5 +1,4 @@
-//! Functions are short: those in `src` folders have at most [`LINES_MAX`] lines, but for a list that may only
-//! shrink.
+//! Functions are short: those in `src` folders have at most [`LINES_MAX`] lines.
 //!
 //! A function is what stands between its line with `fn` and the closing brace with the same indentation, both
 //! counted: rustfmt puts them there.
@@ -8,25 +7,6 @@ use crate::style::all_sources;
 
 /// The most lines a function may have.
 const LINES_MAX: usize = 70;
-
-/// The functions that are still longer, by file.
-const STILL_LONG: &[(&str, &[&str])] = &[
-    ("lab/experiments/src/artis/heaps.rs", &["judge"]),
-    ("lab/experiments/src/artis/queues.rs", &["judge"]),
-    ("lab/experiments/src/artis/runtimes.rs", &["judge"]),
-    ("lab/experiments/src/psx/scaling.rs", &["judge"]),
-    ("lab/experiments/src/sg/rounds.rs", &["judge_times"]),
-    ("simulation/engine/src/protocols/optimistic.rs", &["turn"]),
-    ("simulation/engine/src/protocols/optimistic/finish.rs", &["finish"]),
-    ("simulation/engine/src/peers/net/codec.rs", &["read"]),
-    ("simulation/engine/src/run/build.rs", &["build"]),
-    ("simulation/engine/src/run/end.rs", &["finish"]),
-    ("simulation/kernel/src/federate/batch.rs", &["run_lp"]),
-    ("simulation/kernel/src/federate/warp/ahead.rs", &["run"]),
-    ("simulation/processes/src/simulation/run.rs", &["rounds"]),
-    ("simulation/transport/src/marshal/test.rs", &["what_is_added_goes_once_in_order_unless_withdrawn"]),
-    ("simulation/transport/src/rendezvous/coordinator.rs", &["begin"]),
-];
 
 /// The functions of a source that are too long: name, first line and number of lines. A function inside
 /// another one counts by itself as well.
@@ -63,23 +43,10 @@ fn function_name(line: &str) -> Option<&str> {
 
 #[test]
 fn functions_are_short() {
-    let sources = all_sources();
     let mut places = Vec::new();
-    for (file, _) in STILL_LONG {
-        if !sources.iter().any(|(source, _)| source == file) {
-            places.push(format!("{file} is not there: take it out of the list of this test"));
-        }
-    }
-    for (file, text) in sources.into_iter().filter(|(file, _)| file.contains("/src/")) {
-        let listed = STILL_LONG.iter().find(|(name, _)| *name == file).map_or(&[][..], |(_, list)| list);
-        let found = long_functions(&text);
-        for (name, line, length) in &found {
-            if !listed.contains(&name.as_str()) {
-                places.push(format!("{file}:{line}: `{name}` has {length} lines"));
-            }
-        }
-        for name in listed.iter().filter(|name| !found.iter().any(|(other, ..)| other == *name)) {
-            places.push(format!("{file}: `{name}` is short now: take it out of the list of this test"));
+    for (file, text) in all_sources().into_iter().filter(|(file, _)| file.contains("/src/")) {
+        for (name, line, length) in long_functions(&text) {
+            places.push(format!("{file}:{line}: `{name}` has {length} lines"));
         }
     }
     assert!(places.is_empty(), "a function has at most {LINES_MAX} lines:\n{}", places.join("\n"));

@@ -52,6 +52,14 @@ pub(crate) struct Run<P, N> {
     pub(super) ending: Option<Turns<P>>,
 }
 
+/// When the code of a round ran, and whether several threads ran it.
+#[derive(Clone, Copy)]
+struct Coded {
+    begin: Instant,
+    end: Instant,
+    is_parallel: bool,
+}
+
 impl<P: Send + 'static, N: Network> Run<P, N> {
     /// A run of this world, which has no processes yet; their numbers begin at `first`.
     pub(crate) fn new(core: Core<P, N>, first: u32, settings: Settings, observer: Option<Observer>) -> Self {
@@ -151,55 +159,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 Step::Horizon => return Ok(EndedBy::Horizon),
                 Step::Deadlock(stuck) => return Err(RunError::Deadlock { time: self.core.now(), stuck }),
             }
-            let counts = &mut self.counts;
-            counts.largest = counts.largest.max(round.len() as u64);
-            counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
-            let kind = self.core.kind(round[0]);
-            let how = self.decider.decide(round.len(), kind);
-            let is_parallel = crew.is_some() && how.parallel;
-            let is_metered = self.meter.wants(round.len(), is_parallel);
-            let start = (how.timed || is_metered || self.observer.is_some()).then(Instant::now);
-            if is_parallel {
-                self.counts.parallel_rounds += 1;
-                self.counts.parallel_steps += round.len() as u64;
-            }
-            let bound = self.has_homes(round, is_parallel);
-            match crew.filter(|_| is_parallel || bound) {
-                Some(crew) if bound => self.run_at_home(crew, round, is_parallel, turns),
-                Some(crew) => self.run_together(crew, round, running, turns),
-                None => self.run_in_turn(round, turns),
-            }
-            let coded = start.map(|start| (start, Instant::now()));
-            if let Some((start, end)) = coded.filter(|_| how.timed) {
-                self.decider.took(round.len(), kind, how.parallel, (end - start).as_nanos() as f64);
-            }
-            if let Some((start, end)) = coded.filter(|_| is_metered) {
-                self.meter.took(round.len(), is_parallel, end - start);
-            }
-            let Parts { requests, spawned, ends } = turns.parts();
-            let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
-            for (id, (turn, end)) in round.iter().zip(ends.drain(..)) {
-                let asked = requests.by_ref().take(end - std::mem::replace(&mut before, end));
-                self.hand_in(*id, asked, &mut spawned);
-                if !matches!(turn, Turn::Waits) {
-                    self.settle(*id, turn)?;
-                }
-            }
-            drop((requests, spawned));
-            self.clear_away()?;
-            if let Some((observer, (start, end))) = self.observer.as_mut().zip(coded) {
-                observer(&RoundRecord {
-                    time: self.core.now(),
-                    processes: round,
-                    is_parallel,
-                    start: start - self.meter.begun,
-                    code: end - start,
-                    answers: end.elapsed(),
-                    killed: &self.killed,
-                    world: &self.core,
-                });
-                self.killed.clear();
-            }
+            let coded = self.run_round(crew, round, running, turns);
+            self.answer(round, turns)?;
+            self.observe(round, coded);
             if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
                 self.report_standstill(round[0], rounds);
             }
@@ -208,6 +170,78 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             if self.settings.control.stopped() || self.core.reached_out().is_some() {
                 return Ok(EndedBy::Interrupted);
             }
+        }
+    }
+
+    /// Runs the code of all processes of a round, by the crew where that is worth it or where they are at
+    /// home there. Says in what time, if anybody wants to know.
+    fn run_round(
+        &mut self,
+        crew: Option<&Crew<P>>,
+        round: &[ProcessId],
+        running: &mut Vec<Turning<P>>,
+        turns: &mut Turns<P>,
+    ) -> Option<Coded> {
+        let counts = &mut self.counts;
+        counts.largest = counts.largest.max(round.len() as u64);
+        counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
+        let kind = self.core.kind(round[0]);
+        let how = self.decider.decide(round.len(), kind);
+        let is_parallel = crew.is_some() && how.parallel;
+        let is_metered = self.meter.wants(round.len(), is_parallel);
+        let begin = (how.timed || is_metered || self.observer.is_some()).then(Instant::now);
+        if is_parallel {
+            self.counts.parallel_rounds += 1;
+            self.counts.parallel_steps += round.len() as u64;
+        }
+        let bound = self.has_homes(round, is_parallel);
+        match crew.filter(|_| is_parallel || bound) {
+            Some(crew) if bound => self.run_at_home(crew, round, is_parallel, turns),
+            Some(crew) => self.run_together(crew, round, running, turns),
+            None => self.run_in_turn(round, turns),
+        }
+        let begin = begin?;
+        let coded = Coded { begin, end: Instant::now(), is_parallel };
+        let took = coded.end - coded.begin;
+        if how.timed {
+            self.decider.took(round.len(), kind, how.parallel, took.as_nanos() as f64);
+        }
+        if is_metered {
+            self.meter.took(round.len(), is_parallel, took);
+        }
+        Some(coded)
+    }
+
+    /// Hands in what the processes of a round have asked for, in the order of the round: it is that of the
+    /// core's answers, wherever their code ran.
+    fn answer(&mut self, round: &[ProcessId], turns: &mut Turns<P>) -> Result<(), RunError> {
+        let Parts { requests, spawned, ends } = turns.parts();
+        let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
+        for (id, (turn, end)) in round.iter().zip(ends.drain(..)) {
+            let asked = requests.by_ref().take(end - std::mem::replace(&mut before, end));
+            self.hand_in(*id, asked, &mut spawned);
+            if !matches!(turn, Turn::Waits) {
+                self.settle(*id, turn)?;
+            }
+        }
+        drop((requests, spawned));
+        self.clear_away()
+    }
+
+    /// Shows a round to the observer.
+    fn observe(&mut self, processes: &[ProcessId], coded: Option<Coded>) {
+        if let Some((observer, Coded { begin, end, is_parallel })) = self.observer.as_mut().zip(coded) {
+            observer(&RoundRecord {
+                time: self.core.now(),
+                processes,
+                is_parallel,
+                start: begin - self.meter.begun,
+                code: end - begin,
+                answers: end.elapsed(),
+                killed: &self.killed,
+                world: &self.core,
+            });
+            self.killed.clear();
         }
     }
 

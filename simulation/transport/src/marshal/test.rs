@@ -58,17 +58,7 @@ proptest! {
                     now_ns += gap;
                     number += 1;
                     let record: Vec<u8> = number.to_le_bytes().into_iter().chain((0..bytes).map(|byte| byte as u8)).collect();
-                    let (ticket, size) = loop {
-                        let size = gather.size();
-                        match gather.add(&record, now_ns) {
-                            Ok(ticket) => break (ticket, size),
-                            Err(AddError::Full) => {
-                                prop_assert!(!gather.is_empty());
-                                send(&mut gather, Reason::Size, &mut clogged, &mut frames);
-                            }
-                            Err(error) => return Err(TestCaseError::fail(error.to_string())),
-                        }
-                    };
+                    let (ticket, size) = add(&mut gather, &record, now_ns, &mut clogged, &mut frames)?;
                     tickets.push((ticket, number));
                     expected.push(record);
                     let in_frame = gather.frame.len() - gather.dead_bytes;
@@ -101,17 +91,7 @@ proptest! {
             }
         }
         prop_assert!(send(&mut gather, Reason::Asked, &mut 0, &mut frames));
-        let mut records = Vec::new();
-        for frame in &frames {
-            let before = records.len();
-            records.extend(Records::read(frame)?.map(<[u8]>::to_vec));
-            prop_assert!(frame.len() <= limit.max(64));
-            if settings.size == SizeLimit::Off {
-                prop_assert!(records.len() - before <= 1);
-            } else if let SizeLimit::Bytes(bytes) = settings.size {
-                prop_assert!(frame.len() <= bytes || records.len() - before <= 1);
-            }
-        }
+        let records = records_of(&frames, settings.size, limit)?;
         prop_assert_eq!(&records, &expected);
         let statistics = gather.statistics();
         prop_assert_eq!(statistics.frames, frames.len() as u64);
@@ -129,6 +109,45 @@ proptest! {
             prop_assert!(length < bytes.len());
         }
     }
+}
+
+/// Adds a record, and sends the frame whenever it is full. Returns the record's ticket and what size the
+/// frame was to have.
+fn add(
+    gather: &mut Gather,
+    record: &[u8],
+    now_ns: u64,
+    clogged: &mut u8,
+    frames: &mut Vec<Vec<u8>>,
+) -> Result<(Ticket, usize), TestCaseError> {
+    loop {
+        let size = gather.size();
+        match gather.add(record, now_ns) {
+            Ok(ticket) => return Ok((ticket, size)),
+            Err(AddError::Full) => {
+                prop_assert!(!gather.is_empty());
+                send(gather, Reason::Size, clogged, frames);
+            }
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        }
+    }
+}
+
+/// The records of all frames, none of which is longer than it may be.
+fn records_of(frames: &[Vec<u8>], size: SizeLimit, limit: usize) -> Result<Vec<Vec<u8>>, TestCaseError> {
+    let mut records = Vec::new();
+    for frame in frames {
+        let before = records.len();
+        let read = Records::read(frame).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        records.extend(read.map(<[u8]>::to_vec));
+        prop_assert!(frame.len() <= limit.max(64));
+        if size == SizeLimit::Off {
+            prop_assert!(records.len() - before <= 1);
+        } else if let SizeLimit::Bytes(bytes) = size {
+            prop_assert!(frame.len() <= bytes || records.len() - before <= 1);
+        }
+    }
+    Ok(records)
 }
 
 /// The number of the last record sent.

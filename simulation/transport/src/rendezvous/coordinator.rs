@@ -11,6 +11,7 @@ use super::host::{Host, Location};
 use super::message::{self, Message, Run};
 use super::sharing::{groups, location, share};
 use super::{CHARGE_LIMIT, Mesh, Prefer, RANKS_LIMIT, RendezvousError, Settings};
+use crate::SharedMemory;
 use crate::secret::random;
 use crate::tcp::FRAME_LIMIT;
 use crate::tcp::handshake::{HandshakeError, Security, is_loopback};
@@ -126,37 +127,69 @@ impl Coordinator {
         joined: &[Joined],
         charge: &[u8],
         by: Instant,
-    ) -> Result<(Option<crate::SharedMemory>, Vec<u32>), RendezvousError> {
-        let others = || joined.iter().zip(1_u32..);
-        let send = |rank: u32, message: &Message| {
-            message::send(&joined[rank as usize - 1].link, message, by)
-                .map_err(|error| RendezvousError::Peer { rank, error })
-        };
-        let receive = |rank: u32| receive(&joined[rank as usize - 1].link, rank, by);
+    ) -> Result<(Option<SharedMemory>, Vec<u32>), RendezvousError> {
+        let others = Others { joined, by };
+        let groups = self.groups(joined)?;
+        self.place(&others, &groups, charge)?;
+        let shared = self.share_memory(&others, &groups)?;
+        // Each connects to all others before it says that it is ready: nobody may begin before, as what it
+        // sends could find no link.
+        for rank in 1..self.ranks {
+            match others.receive(rank)? {
+                Message::Ready => {}
+                _ => return Err(unexpected(rank)),
+            }
+        }
+        for rank in 1..self.ranks {
+            others.send(rank, &Message::Go)?;
+        }
+        let with = if shared.is_some() { groups[0].clone() } else { Vec::new() };
+        Ok((shared, with))
+    }
 
-        let run: Run = random().map_err(|error| io::Error::other(error.to_string()))?;
-        let addresses: Vec<_> =
-            std::iter::once(self.address).chain(joined.iter().map(|other| other.address)).collect();
+    /// By rank, the ranks on the same host, with which it may share memory.
+    fn groups(&self, joined: &[Joined]) -> Result<Vec<Vec<u32>>, RendezvousError> {
+        let may_share = |host: Option<Host>| host.filter(|_| self.settings.prefer != Prefer::Tcp);
         let here = if self.settings.prefer == Prefer::Tcp { None } else { Host::here() };
-        let may_share = |host: &Option<Host>| host.clone().filter(|_| self.settings.prefer != Prefer::Tcp);
-        let hosts: Vec<_> =
-            std::iter::once(here).chain(joined.iter().map(|other| may_share(&other.host))).collect();
+        let others = joined.iter().map(|other| may_share(other.host.clone()));
+        let hosts: Vec<_> = std::iter::once(here).chain(others).collect();
         let groups = groups(&hosts);
-        let must_share = self.settings.prefer == Prefer::SharedMemory && self.ranks > 1;
-        if must_share && groups.iter().any(|group| group.len() as u32 != self.ranks) {
+        if self.must_share() && groups.iter().any(|group| group.len() as u32 != self.ranks) {
             return Err(RendezvousError::NoSharedMemory("not all processes are on one host".to_owned()));
         }
+        Ok(groups)
+    }
 
-        for (other, rank) in others() {
+    /// Whether a run without shared memory is refused.
+    fn must_share(&self) -> bool {
+        self.settings.prefer == Prefer::SharedMemory && self.ranks > 1
+    }
+
+    /// Tells each process its place, and the charge.
+    fn place(&self, others: &Others<'_>, groups: &[Vec<u32>], charge: &[u8]) -> Result<(), RendezvousError> {
+        let run: Run = random().map_err(|error| io::Error::other(error.to_string()))?;
+        let addresses: Vec<_> =
+            std::iter::once(self.address).chain(others.joined.iter().map(|other| other.address)).collect();
+        for rank in 1..self.ranks {
             let group = groups[rank as usize].clone();
             let (addresses, charge_bytes) = (addresses.clone(), charge.len() as u64);
-            send(rank, &Message::Place { run, rank, addresses, group, charge_bytes })?;
+            others.send(rank, &Message::Place { run, rank, addresses, group, charge_bytes })?;
             for part in charge.chunks(FRAME_LIMIT) {
-                let sent = other.link.send_by(part, by).map_err(crate::tcp::handshake::io_error);
+                let sent = others.link(rank).send_by(part, others.by);
+                let sent = sent.map_err(crate::tcp::handshake::io_error);
                 sent.map_err(|error| RendezvousError::Peer { rank, error })?;
             }
         }
+        Ok(())
+    }
 
+    /// Lets the least rank of each group make shared memory and the others open it. A group uses it only if
+    /// all of its ranks could; returns that of rank 0.
+    fn share_memory(
+        &self,
+        others: &Others<'_>,
+        groups: &[Vec<u32>],
+    ) -> Result<Option<SharedMemory>, RendezvousError> {
         let mut shared = None;
         let leads = |rank: &u32| groups[*rank as usize].first() == Some(rank);
         for leader in (0..self.ranks).filter(leads) {
@@ -167,20 +200,20 @@ impl Coordinator {
                     shared = Some(made);
                     Some(at)
                 }),
-                _ => shared_by(receive(leader)?, leader)?,
+                _ => shared_by(others.receive(leader)?, leader)?,
             };
             let mut trouble = made.as_ref().err().cloned();
             if let Ok(made) = made {
                 let made = made.ok_or_else(|| unexpected(leader))?;
                 for member in &group[1..] {
-                    send(*member, &Message::Open(made))?;
+                    others.send(*member, &Message::Open(made))?;
                 }
                 for member in &group[1..] {
-                    trouble = shared_by(receive(*member)?, *member)?.err().or(trouble);
+                    trouble = shared_by(others.receive(*member)?, *member)?.err().or(trouble);
                 }
             }
             if let Some(trouble) = &trouble {
-                if must_share {
+                if self.must_share() {
                     return Err(RendezvousError::NoSharedMemory(trouble.clone()));
                 }
                 if leader == 0 {
@@ -188,26 +221,33 @@ impl Coordinator {
                 }
             }
             for member in group.iter().filter(|member| **member != 0) {
-                send(*member, &Message::Agreed(trouble.is_none()))?;
+                others.send(*member, &Message::Agreed(trouble.is_none()))?;
             }
         }
-
-        for rank in 1..self.ranks {
-            match receive(rank)? {
-                Message::Ready => {}
-                _ => return Err(unexpected(rank)),
-            }
-        }
-        for rank in 1..self.ranks {
-            send(rank, &Message::Go)?;
-        }
-        let with = if shared.is_some() { groups[0].clone() } else { Vec::new() };
-        Ok((shared, with))
+        Ok(shared)
     }
 }
 
-fn receive(link: &Link, rank: u32, by: Instant) -> Result<Message, RendezvousError> {
-    message::receive(link, by).map_err(|error| RendezvousError::Peer { rank, error })
+/// The processes that have joined, by rank from 1 on.
+struct Others<'j> {
+    joined: &'j [Joined],
+    /// When all must have begun.
+    by: Instant,
+}
+
+impl Others<'_> {
+    fn link(&self, rank: u32) -> &Link {
+        &self.joined[rank as usize - 1].link
+    }
+
+    fn send(&self, rank: u32, message: &Message) -> Result<(), RendezvousError> {
+        message::send(self.link(rank), message, self.by)
+            .map_err(|error| RendezvousError::Peer { rank, error })
+    }
+
+    fn receive(&self, rank: u32) -> Result<Message, RendezvousError> {
+        message::receive(self.link(rank), self.by).map_err(|error| RendezvousError::Peer { rank, error })
+    }
 }
 
 fn shared_by(message: Message, rank: u32) -> Result<Result<Option<Location>, String>, RendezvousError> {

@@ -208,11 +208,8 @@ impl<M: Model> Codec<M> {
         if usize::from(round) >= COLOURS {
             return Err(format!("a message of round {round}"));
         }
-        let said = |saying| Ok(Some(Message::Round(saying)));
         match kind {
-            UP => return said(Saying::Up(postcard::from_bytes(content).map_err(damaged)?)),
-            DOWN => return said(Saying::Down(postcard::from_bytes(content).map_err(damaged)?)),
-            ASK => return said(Saying::Ask(postcard::from_bytes(content).map_err(damaged)?)),
+            UP | DOWN | ASK => return Ok(Some(Message::Round(read_saying(kind, content).map_err(damaged)?))),
             // Of any content: whoever asked for it reads and checks it.
             BUNDLE => return Ok(Some(Message::Bundle(content.to_vec(), round))),
             FAILED => return Ok(Some(Message::Failed(String::from_utf8_lossy(content).into_owned()))),
@@ -222,24 +219,11 @@ impl<M: Model> Codec<M> {
         if owners.get(to as usize) != Some(&rank) {
             return Err(format!("a message for federate {to}, which is not run here"));
         }
-        let is_for = |event: &Event<M::Event>| match belongs(event.to(), to, partition) {
-            true => Ok(()),
-            false => Err(format!("an event for another federate than {to}")),
-        };
-        let events = |content| {
-            let (events, _) = (self.read_events)(content).map_err(damaged)?;
-            events.iter().try_for_each(is_for)?;
-            Ok::<_, String>(events)
-        };
-        let event = |content| {
-            let (event, _) = (self.read_event)(content).map_err(damaged)?;
-            is_for(&event)?;
-            Ok::<_, String>(event)
-        };
+        let events = |content| self.read_events_for(to, partition, content);
         let delivery = match kind {
             EVENTS => Delivery::Events { to, events: events(content)? },
             MESSAGE | ANTI => {
-                let event = event(content)?;
+                let event = self.read_event_for(to, partition, content)?;
                 let add = |mail: &mut Mail<M::Event>| match kind {
                     ANTI => mail.push_anti(event),
                     _ => mail.events.push(event),
@@ -269,6 +253,42 @@ impl<M: Model> Codec<M> {
             other => return Err(format!("a message of kind {other}")),
         };
         Ok(Some(Message::Delivery(delivery, round, 1)))
+    }
+
+    /// Events in front of `content`, all for LPs of the federate `to`.
+    fn read_events_for(&self, to: u32, partition: &Partition, content: &[u8]) -> Result<Events<M>, String> {
+        let (events, _) = (self.read_events)(content).map_err(|error| error.to_string())?;
+        events.iter().try_for_each(|event| check_receiver(event, to, partition))?;
+        Ok(events)
+    }
+
+    /// An event in front of `content`, for an LP of the federate `to`.
+    fn read_event_for(
+        &self,
+        to: u32,
+        partition: &Partition,
+        content: &[u8],
+    ) -> Result<Event<M::Event>, String> {
+        let (event, _) = (self.read_event)(content).map_err(|error| error.to_string())?;
+        check_receiver(&event, to, partition)?;
+        Ok(event)
+    }
+}
+
+/// What a message of these kinds says of a round.
+fn read_saying(kind: u8, content: &[u8]) -> postcard::Result<Saying> {
+    Ok(match kind {
+        UP => Saying::Up(postcard::from_bytes(content)?),
+        DOWN => Saying::Down(postcard::from_bytes(content)?),
+        _ => Saying::Ask(postcard::from_bytes(content)?),
+    })
+}
+
+/// An event for an LP that is elsewhere would be handled with the wrong state.
+fn check_receiver<E>(event: &Event<E>, federate: u32, partition: &Partition) -> Result<(), String> {
+    match belongs(event.to(), federate, partition) {
+        true => Ok(()),
+        false => Err(format!("an event for another federate than {federate}")),
     }
 }
 

@@ -8,22 +8,17 @@
 //! Invariant: events of an LP are handled in the total order; when one fails, all before it are in the
 //! segment and all after it are still in hand.
 
+mod work;
+
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use super::super::{Meter, Place};
-use super::check;
 use super::log::{Link, Run, Segment};
 use super::{EventError, EventErrorKind, Saving, Turn, Warp};
-use crate::context::{LpCore, Rules};
 use crate::model::take_back;
-use crate::outbox::Receipt;
 use crate::panics::shown;
-use crate::withdrawn::{Cause, Withdrawn};
-use crate::world::Lp;
-use crate::{
-    AtWork, Context, Event, EventQueue, Kept, LpId, Model, Outbox, Partition, RuleError, Time, catch,
-};
+use crate::{Event, EventQueue, Kept, Model, Outbox, Partition, Time, catch};
+use work::Work;
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Runs what is before `bound`; conservative LPs only where that is not beyond `safe`. Says
@@ -270,120 +265,5 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         } else {
             base.queue.push(event);
         }
-    }
-}
-
-/// What the events of one LP are run with.
-struct Work<'w, M: Model> {
-    model: &'w M,
-    rules: &'w Rules,
-    at_work: &'w AtWork,
-    id: LpId,
-    bound: Time,
-    /// Entries from one copy of the state to the next.
-    interval: usize,
-    undo: bool,
-    check: bool,
-    /// Of the segment: no further event is run once it takes more.
-    most_bytes: usize,
-}
-
-impl<M: Model> Work<'_, M> {
-    /// Runs `events` and what the LP sends itself for before the bound, as long as there is room (which is
-    /// only looked at if `LIMITED`); says whether that was all. On an error or a panic, the event in
-    /// question is the last in the segment.
-    fn run<'e, const LIMITED: bool>(
-        &self,
-        (lp, withdrawn): (&mut Lp<M::State>, Option<&mut Withdrawn>),
-        segment: &mut Segment<M>,
-        mut events: impl Iterator<Item = &'e Event<M::Event>>,
-        late: &mut BinaryHeap<Reverse<Event<M::Event>>>,
-        sent: &mut Vec<Event<M::Event>>,
-        fault: &mut Option<Box<RuleError>>,
-    ) -> Result<bool, EventErrorKind>
-    where
-        M::Event: 'e,
-    {
-        let before = if LIMITED { segment.bytes() } else { 0 };
-        let Segment { events: log, cores, saved, saved_bytes, tape, ends, passed, after, .. } = segment;
-        let (first, first_saved, first_kept) = (log.len(), *saved_bytes, tape.len());
-        let first_passed = passed.len();
-        let Lp { core, state } = lp;
-        let mut cx = Context::new(self.model, self.rules, self.id, *core, withdrawn, sent, fault);
-        cx.watch(self.bound);
-        if self.undo {
-            cx.keep_on(tape);
-        }
-        let mut whole = true;
-        // The first event gets a copy: a segment must not need one of an earlier segment, which may be gone.
-        let mut since = if self.undo { 0 } else { self.interval - 1 };
-        let (mut next, mut looked) = (events.next(), 0);
-        self.at_work.enter(self.id);
-        loop {
-            let from_run = match (next, late.peek()) {
-                (None, None) => break,
-                (Some(event), Some(Reverse(late))) => event < late,
-                (Some(_), None) => true,
-                (None, Some(_)) => false,
-            };
-            if from_run {
-                log.extend(next.cloned());
-                next = events.next();
-            } else {
-                log.extend(late.pop().map(|Reverse(event)| event));
-            }
-            let event = log.last().expect("an event was added");
-            since += 1;
-            if since == self.interval {
-                *saved_bytes += self.model.state_bytes(state) + size_of::<u32>();
-                saved.push((log.len() as u32 - 1, state.clone()));
-                since = 0;
-            }
-            cores.push(cx.core());
-            if let Some(cause) = cx.pass_over(event) {
-                passed.push((log.len() as u32 - 1, cause));
-            } else {
-                cx.enter(event);
-                if self.check {
-                    check::handle(self.model, state, event, &mut cx, self.undo)?;
-                } else {
-                    self.model.handle(state, &event.payload, &mut cx);
-                }
-            }
-            if self.undo {
-                ends.push(cx.kept() as u32);
-            }
-            // Also after an event that was passed over: the place in `after` is that of the entry.
-            if M::COMMITS_STATE && !(cx.alarmed() && cx.has_fault()) {
-                *saved_bytes += self.model.state_bytes(state);
-                after.push(state.clone());
-            }
-            if cx.alarmed() {
-                if cx.calm() {
-                    let fault = fault.take().expect("a rule was broken");
-                    return Err(EventErrorKind::Rule(*fault));
-                }
-                // Everything else is dealt with after the batch.
-                let joins = |event: &&Event<M::Event>| event.time() < self.bound && event.to() == self.id;
-                late.extend(cx.outbox()[looked..].iter().filter(joins).cloned().map(Reverse));
-                looked = cx.outbox().len();
-            }
-            if LIMITED {
-                let kept = if self.undo { cx.kept() - first_kept } else { 0 };
-                let entry = size_of::<Event<M::Event>>() + size_of::<LpCore>() + size_of::<u32>();
-                let new = (log.len() - first) * entry
-                    + cx.outbox().len() * size_of::<Receipt<M::Event>>()
-                    + kept * size_of::<u64>()
-                    + (passed.len() - first_passed) * size_of::<(u32, Cause)>()
-                    + (*saved_bytes - first_saved)
-                    + size_of::<Run>();
-                if before + new > self.most_bytes {
-                    whole = next.is_none() && late.is_empty();
-                    break;
-                }
-            }
-        }
-        *core = cx.core();
-        Ok(whole)
     }
 }
