@@ -111,7 +111,7 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
     fs::create_dir(folder.path().join("small.checkpoint")).unwrap();
     let message = run(&[]);
     assert!(
-        message.starts_with("error: cannot write the checkpoint small.checkpoint: it is a folder"),
+        message.starts_with("error: --set run.checkpoint=2ms: `checkpoint` in [run]: cannot write the checkpoint small.checkpoint: it is a folder"),
         "{message}"
     );
     let message = run(&["--out", "small.toml/out"]);
@@ -122,7 +122,7 @@ fn where_no_checkpoint_can_be_written_the_run_does_not_begin() {
     assert!(made.unwrap().success());
     let message = run(&["--out", "out"]);
     assert!(
-        message.starts_with("error: cannot write the checkpoint out/small.checkpoint: it is a FIFO"),
+        message.starts_with("error: --set run.checkpoint=2ms: `checkpoint` in [run]: cannot write the checkpoint out/small.checkpoint: it is a FIFO"),
         "{message}"
     );
     assert!(message.contains("allowed: a folder in which you may make files"), "{message}");

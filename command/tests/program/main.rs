@@ -31,6 +31,8 @@ mod resume;
 #[cfg(target_os = "linux")]
 mod rti;
 mod run;
+#[cfg(target_os = "linux")]
+mod run_keys;
 mod scripts;
 mod strangers;
 mod together;

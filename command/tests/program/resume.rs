@@ -145,7 +145,10 @@ fn what_would_change_the_result_is_refused() {
             &["resume", "phold.checkpoint", "--set", "run.until=1ns", "--out", "out"],
             2,
         ),
-        &["not before the horizon"],
+        &[
+            "--set run.until=1ns: `until` in [run]: the run is at ",
+            "not before the horizon, 1ns; allowed: a time after \"",
+        ],
     );
     assert!(!folder.path().join("out").exists(), "nothing is written");
 }

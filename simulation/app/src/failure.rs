@@ -11,6 +11,7 @@ use paceline_kernel::EventError;
 use paceline_report::TraceError;
 use paceline_scenario::ScenarioError;
 
+use crate::settings::RunSettings;
 use crate::{executable, signals, text};
 
 /// Why the program does not end with status 0.
@@ -25,6 +26,8 @@ pub enum CommandError {
     /// The engine could not start or finish; with the checkpoint from which it can be resumed, if there is
     /// one.
     Run(Box<RunError>, Option<PathBuf>),
+    /// The same, where it comes from a key of the scenario; with that key's place.
+    RunKey(Box<RunError>, ScenarioError),
     /// Some of several replications have failed: the seed of each, in ascending order, and why. The others
     /// have ended.
     Replications(Vec<(u64, CommandError)>),
@@ -93,11 +96,22 @@ impl From<TraceError> for CommandError {
 }
 
 impl CommandError {
+    /// The same at the key of `[run]` that it comes from, where it comes from one.
+    pub(crate) fn at_key_of(self, settings: &RunSettings) -> Self {
+        match self {
+            Self::Run(error, checkpoint) => match settings.refused(&error) {
+                Some(place) => Self::RunKey(error, place),
+                None => Self::Run(error, checkpoint),
+            },
+            other => other,
+        }
+    }
+
     /// Says on stderr what went wrong: a mistake in a scenario with an excerpt where people look, in one line
     /// elsewhere.
     pub fn print(&self) {
         match self {
-            Self::Scenario(error) if io::stderr().is_terminal() => draw(error),
+            Self::Scenario(error) | Self::RunKey(_, error) if io::stderr().is_terminal() => draw(error),
             #[cfg(target_os = "linux")]
             Self::Silent => {}
             Self::Interrupted => {}
@@ -115,7 +129,7 @@ impl CommandError {
     /// What went wrong, in words.
     pub fn problem(&self) -> String {
         match self {
-            Self::Scenario(error) => error.one_line(),
+            Self::Scenario(error) | Self::RunKey(_, error) => error.one_line(),
             Self::Run(error, checkpoint) => of_run(error, checkpoint.as_deref()),
             Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
                 problem.clone()
@@ -149,7 +163,7 @@ impl CommandError {
         match self {
             // The reader of the output has closed it, as in `paceline list | head -1`.
             Self::Print(reason) if reason.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Run(error, _) => match &**error {
+            Self::Run(error, _) | Self::RunKey(error, _) => match &**error {
                 RunError::Peers(error) if error.is_mistake() => ExitCode::from(2),
                 RunError::Rule(_)
                 | RunError::Event(_)
@@ -194,11 +208,6 @@ fn of_run(error: &RunError, checkpoint: Option<&Path>) -> String {
             format!(
                 "{problem}\nThe checkpoint {path} from before the failure still exists; once the cause is fixed, \
                  `{program} resume {path}` continues from it"
-            )
-        }
-        (RunError::Checkpoint(_), _) => {
-            format!(
-                "{problem}; allowed: a folder in which you may make files, such as that of --out, and no run.checkpoint for none"
             )
         }
         _ => problem,

@@ -155,7 +155,7 @@ where
     let settings = how.settings.clone();
     let ran = report(model, how, join);
     drop(progress);
-    let (report, model) = ran?;
+    let (report, model) = ran.map_err(|failure| failure.at_key_of(&settings))?;
     if let Some(reason) = &report.unpaced {
         eprintln!("warning: threads of this run are not paced: {reason}");
     }

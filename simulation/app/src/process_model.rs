@@ -25,8 +25,20 @@ use trace::Trace;
 pub enum ProcessFailure {
     /// The run ended before its end.
     Run(Box<RunError>),
+    /// The same, at the key of the scenario that it comes from.
+    RunKey(Box<RunError>, ScenarioError),
     /// A process found what makes its results worthless, in words.
     Model(String),
+}
+
+impl ProcessFailure {
+    /// The failure of a run with these settings, at the key that it comes from, where it comes from one.
+    pub(crate) fn of(error: RunError, settings: &ProcessSettings) -> Self {
+        match settings.refused(&error) {
+            Some(place) => Self::RunKey(error.into(), place),
+            None => Self::Run(error.into()),
+        }
+    }
 }
 
 impl From<ProcessFailure> for CommandError {
@@ -39,12 +51,20 @@ impl OwnFailure for ProcessFailure {
     fn problem(&self) -> String {
         match self {
             Self::Run(error) => error.to_string(),
+            Self::RunKey(_, error) => error.one_line(),
             Self::Model(problem) => problem.clone(),
         }
     }
 
     fn status(&self) -> ExitCode {
-        ExitCode::from(1)
+        match self {
+            Self::RunKey(error, _) => match **error {
+                // Only the run shows that the system or the model does not allow it.
+                RunError::Threads(_) | RunError::ReachedOut { .. } => ExitCode::from(1),
+                _ => ExitCode::from(2),
+            },
+            Self::Run(_) | Self::Model(_) => ExitCode::from(1),
+        }
     }
 }
 
@@ -153,7 +173,7 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
         // Others may have waited for that process in vain: it is the cause of a deadlock.
         return Err(ProcessFailure::Model(problem).into());
     }
-    let report = ran.map_err(|error| ProcessFailure::Run(error.into()))?;
+    let report = ran.map_err(|error| ProcessFailure::of(error, settings))?;
     let results = ask(|| "`results`".into(), || model.results(outcome, &report));
     Ok(Ran { results: results.map_err(CommandError::Results)?, report })
 }

@@ -56,7 +56,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
         return Err(CommandError::Option(problem.into()));
     }
     if results.trace.is_some() && settings.federates.is_some() {
-        return Err(ProcessFailure::Run(RunError::Observed.into()).into());
+        return Err(ProcessFailure::of(RunError::Observed, settings).into());
     }
     let identity = loaded.provenance.identity(settings.seed);
     let open = |folder| Output::open(folder, &identity).map(|output| output.with(results.tables.format()));

@@ -1,13 +1,15 @@
 //! The `[run]` section: how a model is run.
 //!
 //! What depends on the model is checked once there is one ([`RunSettings::check`]), at the key's place in the
-//! file and before anything runs.
+//! file and before anything runs; what the engine refuses after that names the key too
+//! ([`RunSettings::refused`]).
 //!
 //! To add a key of `[run]`, read it here and pass it to `Simulation` (`engine/src/simulation.rs`). It is no
 //! option of the program: `--set run.KEY=VALUE` gives it. Processes have keys of their own
 //! (`process_model/settings.rs`), and replications read some before a run does (`replicate/plan.rs`).
 
 pub mod frames;
+mod refused;
 pub mod speculation;
 
 use std::path::Path;
@@ -51,6 +53,8 @@ pub struct RunSettings {
     pub exceed_memory: bool,
     /// How messages to other processes are gathered in frames.
     pub marshalling: Marshalling,
+    /// The section that they were read from, for the places of its keys.
+    pub(crate) section: Section,
 }
 
 /// What is said of the key `queue` and of the option `--queue`, which there were once.
@@ -100,6 +104,7 @@ impl RunSettings {
             )?,
             exceed_memory: run.or("exceed_memory", false)?,
             marshalling: frames::read(run)?,
+            section: run.clone(),
         };
         if settings.checkpoint.is_some_and(|every| every.is_zero()) {
             let problem = "checkpoints without time between them";
@@ -120,6 +125,11 @@ impl RunSettings {
     /// Checks what depends on the model.
     pub fn check<M: Model>(&self, run: &Section, model: &M) -> Result<(), ScenarioError> {
         let (lps, lookahead) = (model.lps(), model.lookahead());
+        let latest = model.latest_horizon();
+        if let Some(until) = self.until.filter(|until| *until > latest) {
+            let problem = format!("the model's times reach {latest}, and `until` is {until}");
+            return Err(run.refuse("until", problem, format!("a time up to \"{latest}\"")));
+        }
         match self.federates {
             Some(federates) if federates == 0 || federates > lps => {
                 let problem = format!("{lps} LPs cannot be dealt to {federates} federates");

@@ -2,7 +2,7 @@
 //! [`paceline_processes::Simulation`], and `processes/summary.rs` shows.
 
 use paceline_kernel::Time;
-use paceline_processes::{ContextKind, Coordination, Rounds, Waiting};
+use paceline_processes::{ContextKind, Coordination, Rounds, RunError, Waiting};
 use paceline_scenario::{Raw, ScenarioError, Section, Unfit, Value};
 
 use super::network::ChosenNetwork;
@@ -42,6 +42,8 @@ pub struct ProcessSettings {
     pub pin: bool,
     /// Hosts, and the network between them.
     pub network: ChosenNetwork,
+    /// The section `[run]`, for the places of its keys.
+    section: Section,
 }
 
 /// Reads `[run]` to its last key, for a run on this network. `needs_horizon`: it must say until when.
@@ -62,9 +64,29 @@ pub(crate) fn read(
         waiting: run.choice("waiting", &WAITINGS, Some(Waiting::Futex))?,
         pin: run.or("pin", false)?,
         network,
+        section: run.clone(),
     };
     run.finish()?;
     Ok(settings)
+}
+
+impl ProcessSettings {
+    /// The mistake at the key of `[run]` that an error of a run comes from, where it comes from one.
+    pub(crate) fn refused(&self, error: &RunError) -> Option<ScenarioError> {
+        let (key, allowed) = match error {
+            RunError::Federates { hosts, .. } => ("federates", format!("a whole number from 1 to {hosts}")),
+            RunError::NoLatency => {
+                ("federates", "a network with a latency of at least 4 ns, or no `federates`".to_owned())
+            }
+            RunError::ReachedOut { .. } => ("federates", "no `federates` for this model".to_owned()),
+            RunError::Observed => ("federates", "no `federates`, or no --trace".to_owned()),
+            RunError::Threads(_) => {
+                ("threads", "as many threads as the system lets this process have".to_owned())
+            }
+            _ => return None,
+        };
+        Some(self.section.refuse(key, format!("`{key}` in [run]: {error}"), allowed))
+    }
 }
 
 /// The number of threads: as many as there are cores, where it is not set.
