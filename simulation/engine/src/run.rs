@@ -124,6 +124,8 @@ impl<M: Model> Run<M> {
     }
 
     fn start_on(mut simulation: Simulation<M>) -> Result<Self, RunError> {
+        // Taken out: settings and what they are applied to live on side by side, and the snapshot is dealt to
+        // federates.
         let resumed = simulation.resumed.take();
         let outsiders = Outsiders::new(std::mem::take(&mut simulation.outside));
         simulation.tracing.begin();
@@ -209,6 +211,8 @@ impl<M: Model> Run<M> {
             };
             Ok((halt?, course.lvt()))
         });
+        // After an error federates may be lost or half way through an event: nothing can be asked of the run
+        // any more.
         self.failed = ran.is_err();
         Ok(match ran? {
             (Some(_), _) => Reached::Stopped,
@@ -221,6 +225,7 @@ impl<M: Model> Run<M> {
     /// none. With no event before the horizon it comes to the horizon. Errors as those of [`Run::run_until`].
     pub fn run_window(&mut self) -> Result<Reached, RunError> {
         let Some(next) = self.next_time() else { return self.run_until(Time::MAX) };
+        // Without lookahead an instant is the smallest window that comes to an end.
         let width = self.simulation.model.lookahead().max(Time::TICK);
         self.run_until(next.saturating_add(width))
     }
@@ -247,6 +252,7 @@ impl<M: Model> Run<M> {
         if lp.0 >= lps {
             return Err(SendError::UnknownLp { lp, lps });
         }
+        // The end of time stands for "never" in bounds: an event there would never be run.
         if at == Time::MAX {
             return Err(SendError::BeyondClock { lp });
         }
@@ -302,6 +308,7 @@ impl<M: Model> Run<M> {
         let Self { simulation, course, .. } = self;
         let peers = course.peers.clone();
         let finished = guarded(|| course.finish(&simulation));
+        // The other processes wait in the exchange of results, to which this one does not come.
         if let (Some(peers), Err(error @ (RunError::Event(_) | RunError::Panic(_)))) = (peers, &finished) {
             peers.send_failure(&error.to_string());
         }

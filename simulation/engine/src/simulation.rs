@@ -91,6 +91,8 @@ impl<M: Model> Simulation<M> {
             protocol: Protocol::Auto,
             federates: None,
             groups: None,
+            // A run that is left alone is to be fast: what that takes depends on the machine, and is found by
+            // trying.
             trials: true,
             threads: None,
             until: Time::MAX,

@@ -78,6 +78,8 @@ impl<T: Slotted> IndexedHeap<T> {
             return;
         }
         let last = self.heap.pop().expect("an entry that has a place is in the heap");
+        // The last entry fills the gap; it may belong above or below it, as it comes from another branch.
+        // Where the gap was the last place, nothing is left to fill.
         if (place as usize) < self.heap.len() {
             self.settle(place as usize, last);
         }

@@ -65,6 +65,7 @@ impl<M: Model> Migrants<M> {
         let has = |partition: &Partition, lp, rank| processes[partition.place(lp).0 as usize] == rank;
         let goes = |lp: &LpId| has(before, *lp, from) && has(next, *lp, to);
         let expected = (0..before.lps()).map(LpId).filter(goes);
+        // Both processes know who moves where: what has come must be exactly that, in that order.
         expected.eq(self.lps.iter().map(|(lp, _)| *lp))
             && self.lps.iter().all(|(_, content)| content.is_sound())
             && self.pending.all_are(|lp| lp.0 < before.lps() && goes(&lp))
@@ -84,6 +85,8 @@ impl<M: Model> Migrants<M> {
             lists.push(migrants.lps);
             pending.join(migrants.pending);
         }
+        // From several processes, each sorted by itself: a federate has its LPs in the order of their
+        // numbers.
         let mut lps: Vec<_> = lists.into_iter().flatten().collect();
         lps.sort_unstable_by_key(|(lp, _)| *lp);
         let mut dealt: Vec<Vec<Lp<M::State>>> = (0..partition.federates()).map(|_| Vec::new()).collect();

@@ -70,6 +70,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>, O: Deserialize<'de>>(from: D) -> R
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<O>, A::Error> {
             let claimed = list.size_hint().unwrap_or(0);
+            // What comes from outside may claim any length: neither that nor more than it is given memory.
             if claimed > MOST {
                 return Err(A::Error::invalid_length(claimed, &self));
             }

@@ -37,6 +37,7 @@ impl<M: Model> Part<M> {
     ) -> Self {
         let (mut parts, mut pending) = (Vec::new(), Waiting::default());
         for federate in federates {
+            // Those of other processes are there without LPs.
             if federate.members().next().is_some() {
                 let id = federate.id();
                 parts.push((id, federate.take_apart(&mut pending, &mut past)));
@@ -110,11 +111,13 @@ impl<M: Model> World<M> {
             pending.join(part.pending);
             past.join(part.past);
         }
+        // Not as they come: the order of outputs is that of one process, whatever the number of processes.
         past.outputs = Outputs::in_order(outputs).0;
         let mut lists: Vec<_> =
             lists.into_iter().map(|lps| lps.map(Vec::into_iter)).collect::<Option<_>>()?;
         let mut next = |lp| lists[partition.place(LpId(lp)).0 as usize].next();
         let lps = (0..partition.lps()).map(&mut next).collect::<Option<Vec<_>>>()?;
+        // A list with LPs left over is of another partition.
         let whole = lists.iter().all(|rest| rest.len() == 0);
         let world = Self::from_parts(lps, pending, past);
         (whole && world.is_sound()).then_some(world)

@@ -53,6 +53,7 @@ impl<S> Lp<S> {
         S: Hash,
     {
         let Self { core, state } = self;
+        // Where nothing is cancelled, the digest is that of a model that cannot cancel.
         match withdrawn.filter(|withdrawn| !withdrawn.is_empty()) {
             None => digest.state(lp.0, &(core, state)),
             Some(withdrawn) => digest.state(lp.0, &(core, state, withdrawn)),
@@ -117,6 +118,7 @@ impl<M: Model> World<M> {
         mut past: Past<M::Output>,
     ) -> Self {
         let mut pending = Waiting::default();
+        // A list that grows by doubling would hold the events of the whole run twice for a moment.
         pending.events.reserve(federates.iter().map(Federate::pending).sum());
         let mut parts = Vec::with_capacity(federates.len());
         for federate in federates {

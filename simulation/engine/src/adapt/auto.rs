@@ -304,6 +304,7 @@ impl Auto {
         let Some(Trial { ways, tried, again }) = &mut self.trial else { return };
         self.present = ways[*tried];
         *tried += 1;
+        // Long enough to tell ways apart, and a small part of the run.
         let stretch = STRETCH.max(run / STRETCH_PART);
         self.due = run + if *again { stretch.max(STRETCH * LONGER) } else { stretch };
     }
@@ -327,6 +328,7 @@ impl Auto {
         let others = (0..self.ways.len()).filter(|way| *way != self.present).filter(possible).filter(hopeful);
         let ways: Vec<usize> = std::iter::once(self.present).chain(others).collect();
         let dealings = self.dealing * ways.len() as u32;
+        // Trials deal the LPs anew for each way: they wait until that is a small part of the run.
         if ways.len() == 1 || dealings * DEALING_PART > run {
             self.due = run + self.interval.max(dealings * DEALING_PART);
             return;
@@ -341,6 +343,7 @@ impl Auto {
         let rate = |way: usize| self.ways[way].rate.unwrap_or(0.0);
         let best = ways.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)));
         let best = best.expect("the present way is tried too");
+        // The present way has the benefit of the doubt: a change that brings nothing costs a dealing.
         let better = rate(best) > rate(ways[0]) * BETTER;
         let present = if better { best } else { ways[0] };
         ways.retain(|way| rate(*way) >= rate(best) * NEAR);
@@ -352,6 +355,7 @@ impl Auto {
         self.present = present;
         self.trial = None;
         self.calm = run + self.interval;
+        // The longer a run has gone on well, the less a trial is likely to find.
         self.interval *= GROWTH;
         self.due = run + self.interval;
     }

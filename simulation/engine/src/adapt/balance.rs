@@ -204,6 +204,8 @@ impl Balancer {
             return Glance::Uneven;
         }
         if let Some(trial) = self.trial.take() {
+            // A move is kept only if the run got faster: estimates of loads leave out what caches and
+            // messages cost.
             if self.rate < trial.rate * (1.0 + LEAST_FASTER) {
                 // `stood_still` limits it to LAST_LOOK; ten doublings go beyond that and do not overflow.
                 self.pause = FIRST_LOOK * (REST_AFTER_FAILURE << self.failures.min(10));
@@ -217,6 +219,7 @@ impl Balancer {
             joined(all.iter().flat_map(|standing| standing.federates.iter().copied()), |lately| lately.id);
         let loads = costed(&federates);
         let (now, sum) = (crews.span(&loads), loads.iter().sum::<u64>());
+        // Even with perfectly even loads there would be too little to gain: LPs are not measured for that.
         if share_saved(now, sum.div_ceil(crews.threads())) < LEAST_GAIN {
             self.rest();
             return Glance::Even;
@@ -257,6 +260,8 @@ impl Balancer {
             Some(rng) => shuffled(rng, owner.len(), federates),
             None => {
                 let better = improve(self.balance, &owner, federates, loads, edges);
+                // Within one process it does not matter which thread has which federate; between processes,
+                // messages take longer.
                 let gathers = self.balance == Balance::LoadAndCommunication && crews.are_several();
                 if gathers { seat(&better, edges, &crews.owners) } else { better }
             }
@@ -281,6 +286,8 @@ impl Balancer {
         let processes = crews.processes(&owner).into_iter().zip(crews.processes(&better));
         self.came_to.remote_before.get_or_insert(shares_before.remote);
         self.came_to.apart_before.get_or_insert(shares_before.apart);
+        // Below this, taking federates apart costs more than the better partition brings before the next
+        // look.
         if moved == 0 || (self.shuffle.is_none() && gain < LEAST_GAIN) {
             self.stay(shares_before);
             return None;
@@ -383,6 +390,7 @@ fn share_saved(before: u64, after: u64) -> f64 {
 /// Any owner for any LP, but every federate has one.
 fn shuffled(rng: &mut Rng, lps: usize, federates: u32) -> Vec<u32> {
     let mut owner: Vec<u32> = (0..federates).collect();
+    // Each federate has an LP of its own first: none may be empty.
     owner.extend((federates as usize..lps).map(|_| rng.below(u64::from(federates)) as u32));
     for left in (1..owner.len()).rev() {
         owner.swap(left, rng.below(left as u64 + 1) as usize);

@@ -108,6 +108,7 @@ impl<E> Said<E> {
     /// Adds what it says now. Returns whether nothing else was here, so that a worker must be woken.
     pub(super) fn add(&self, standing: Standing<E>) -> bool {
         let mut said = lock(&self.0);
+        // One report at a time is enough: a worker that is late finds the sum of all that was said since.
         match &mut *said {
             Some(earlier) => {
                 earlier.join(standing);
@@ -194,6 +195,7 @@ impl<M: Model> Ahead<M> {
     fn hand_over(&mut self, gvt: Time, permit: Permit, least: Time) -> HandOver<M::Event> {
         self.handed += 1;
         self.known_gvt = gvt;
+        // Until the federate says that it has taken this in, GVT must not pass what is in it.
         let least = least.min(std::mem::replace(&mut self.waiting_least, Time::MAX));
         self.under_way.push_back((self.handed, least));
         HandOver { number: self.handed, mail: std::mem::take(&mut self.waiting), gvt, permit }
@@ -202,10 +204,12 @@ impl<M: Model> Ahead<M> {
     /// When it is to be looked after again, unless it or others say something: at this GVT.
     fn wants(&self) -> Time {
         let floor = self.floor();
+        // More hand-overs would wait in the federate's inbox, and tell it nothing that the next one does not.
         if floor >= self.until || self.under_way.len() >= MOST_UNDER_WAY {
             return Time::MAX;
         }
         let next = self.known_gvt.saturating_add(self.step);
+        // Asked at the latest when GVT comes to its floor, which it alone holds up then.
         if floor > self.known_gvt { next.min(floor) } else { next }
     }
 
@@ -227,6 +231,7 @@ impl<M: Model> Ahead<M> {
                 known.push(message.clone());
                 continue;
             }
+            // What was never sent, or is final, cannot be taken back: the receiver may have committed it.
             let Some(place) = known.iter().position(|other| other.is_same(message)) else {
                 let (from, to, at) = (origin(message), message.to(), message.time());
                 return Err(OutsideErrorKind::NeverSent { from, to, at });

@@ -90,6 +90,8 @@ impl<M: Model> Answers<M> {
     fn push(&self, federate: u32, answer: Answer<M>) {
         {
             let mut list = lock(&self.list);
+            // The leg is over, and the next one has answers of its own: a late answer would belong to
+            // neither.
             if list.over {
                 return;
             }
@@ -153,6 +155,8 @@ struct Last<M: Model> {
 
 impl<M: Model> Drop for Last<M> {
     fn drop(&mut self) {
+        // With the last door: a thread that panicked or a connection that closed is noticed without a time
+        // limit.
         self.answers.push(self.federate, Answer::Gone);
     }
 }

@@ -247,6 +247,8 @@ pub(crate) fn unseat<M: Model, F>(
 ) -> (Federates<M>, Option<RunError>) {
     let mut occupants = Vec::new();
     for (mut occupant, batches) in left {
+        // What waits for a proxy goes with it when it is taken apart; a federate that is inside gets it after
+        // that.
         let late = match &mut occupant {
             Occupant::Outside(proxy) => {
                 batches.into_iter().for_each(|batch| proxy.receive(batch));

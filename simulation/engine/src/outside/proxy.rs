@@ -191,6 +191,7 @@ impl<M: Model> Proxy<M> {
     fn pop(&mut self, bound: Time) -> Option<Event<M::Event>> {
         loop {
             let event = self.waiting.pop(bound)?;
+            // Never handed over: what an outside federate has got, it need not be able to give back.
             match self.cancelled.iter().position(|other| other.is_same(&event)) {
                 Some(place) => drop(self.cancelled.swap_remove(place)),
                 None => return Some(event),
@@ -205,6 +206,7 @@ impl<M: Model> Proxy<M> {
             return Asked::No;
         }
         let events: Vec<_> = std::iter::from_fn(|| self.pop(bound)).collect();
+        // It may do nothing before what it is handed, and nothing before what it does by itself.
         let floor = events.first().map_or(Time::MAX, Event::time).min(self.next);
         // All that waited before the bound had been taken back.
         if floor >= bound {

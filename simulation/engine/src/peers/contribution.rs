@@ -81,6 +81,7 @@ impl Contribution {
     /// Adds what another process, or several, have said.
     pub(super) fn join(&mut self, other: Self) {
         (self.least, self.slowest) = (self.least, self.slowest).min((other.least, other.slowest));
+        // A stop ends the run, and a pause does not: it wins.
         self.halt = match (self.halt, other.halt) {
             (Some(Halt::Stop), _) | (_, Some(Halt::Stop)) => Some(Halt::Stop),
             (one, other) => one.or(other),
@@ -106,6 +107,7 @@ impl Contribution {
 
 /// Merges two lists that are ordered by their keys; `both` joins what both have.
 fn merge<T>(list: &mut Vec<(u32, T)>, other: Vec<(u32, T)>, both: impl Fn(&mut T, T)) {
+    // The common case, in which nothing is merged and nothing copied.
     if list.is_empty() {
         *list = other;
         return;

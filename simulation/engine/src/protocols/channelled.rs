@@ -98,6 +98,7 @@ impl<'a, M: Model> Channelled<'a, M> {
         // What the first promises rest on. A federate that is far ahead has yet to say so to those who wait
         // for it.
         let from = least.min(until);
+        // All are ready though most have nothing to run: each has to make its first promises.
         let (mut status, mut lvts) = (vec![Status::Ready; count], vec![from; count]);
         for federate in 0..count as u32 {
             if peers.is_none_or(|peers| peers.owns(federate)) {
@@ -133,6 +134,8 @@ impl<'a, M: Model> Channelled<'a, M> {
         let Owner { occupant, links } = &mut *owner;
         {
             let mut inbox = lock(&seat.inbox);
+            // Promises and the events that come with them are taken in together: a bound is never ahead of
+            // its events.
             std::mem::swap(&mut inbox.batches, &mut desk.arrived);
             std::mem::swap(&mut inbox.extra.requests, &mut desk.requests);
             inbox.extra.clocks.iter().enumerate().for_each(|(slot, clock)| links.raise(slot as u32, *clock));
@@ -177,6 +180,7 @@ impl<'a, M: Model> Channelled<'a, M> {
         let sent: usize = desk.outbox.filled().filter(here).map(|to| desk.outbox.to(to).len()).sum();
         let more = kept + sent as i64;
         let alive = self.alive.fetch_add(more, Ordering::SeqCst) + more;
+        // Events of other processes are not in this count: with peers, rounds find the end.
         if self.shared.peers.is_some() {
             return true;
         }

@@ -135,6 +135,7 @@ fn sequential<M: Model>(
 ) -> Outcome<M> {
     let mut outbox = Outbox::new(1);
     let monitor = &simulation.monitor;
+    // Legs that are to be shorter than a batch, in tests, must be able to end within one.
     let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));
     let (mut recorder, mut lvt) = (simulation.tracing.recorder(Some(0)), simulation.publishing.worker(0));
     let federate = &mut federates[0];
@@ -155,6 +156,7 @@ fn sequential<M: Model>(
             break None;
         }
     };
+    // A faulty federate makes no progress, which has ended the loop.
     let trouble = federate.trouble();
     Outcome { federates, halt, trouble, ..Outcome::default() }
 }

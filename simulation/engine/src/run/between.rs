@@ -76,6 +76,7 @@ impl<M: Model> Course<M> {
         let standings = self.share(balancer.stand(&self.federates, self.threads), Standing::fits)?;
         let crews = Crews::new(&standings, self.owners());
         let glance = balancer.glance(&standings, &crews);
+        // Before federates are taken apart, which is what costs.
         if matches!(glance, Glance::Even) {
             return Ok(false);
         }
@@ -137,6 +138,8 @@ impl<M: Model> Course<M> {
         let owns = |federate| self.owns(federate);
         self.federates = Migrants::deal(all, &simulation.model, partition, self.settings, owns);
         if let Some(next) = next {
+            // Distances are those of a partition; LPs that stay where they were put need not be moved again
+            // by the next regrouping.
             (self.distances, self.moved) = (None, Some(next.clone()));
             self.partition = next;
         }

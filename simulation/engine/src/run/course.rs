@@ -142,18 +142,17 @@ impl<M: Model> Course<M> {
             let Self { partition, outsiders, crew, peers, .. } = self;
             let outcome =
                 leg::run(simulation, plan, partition, federates, outsiders, crew, peers.as_deref())?;
+            self.sums.add_leg(workers, &outcome);
             self.federates = outcome.federates;
             self.width = outcome.width.or(self.width);
-            self.sums.legs += 1;
-            self.sums.threads = self.sums.threads.max(workers);
-            self.sums.windows += outcome.windows;
-            self.sums.null_messages += outcome.null_messages;
             if let Some(trouble) = outcome.trouble {
                 return Err(trouble.into());
             }
+            // After what the model did: of two failures, that is the cause.
             if let Some(error) = outcome.error {
                 return Err(error);
             }
+            // A leg that was halted has come only as far as its least event.
             let come_to = if outcome.halt.is_none() { leg_until } else { self.own_lvt().min(leg_until) };
             self.reached = self.reached.max(come_to);
             let before = std::mem::replace(&mut events, self.events());
@@ -161,12 +160,6 @@ impl<M: Model> Course<M> {
                 let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
                 auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
             }
-            if let Some(rollbacks) = outcome.rollbacks {
-                self.sums.rollbacks.get_or_insert_default().then(&rollbacks);
-            }
-            self.sums.gvt_rounds += outcome.gvt_rounds;
-            self.sums.gvt_steps += outcome.gvt_steps;
-            self.sums.gvt_lag_ticks += outcome.gvt_lag_ticks;
             match outcome.halt {
                 None if leg_until < until => {}
                 None => return Ok(None),
@@ -192,6 +185,7 @@ impl<M: Model> Course<M> {
 
     /// The distances between federates, where the next leg is one of windows and they are worth it.
     fn distances(&mut self, simulation: &Simulation<M>) -> Result<Option<Arc<Distances>>, RunError> {
+        // Only windows have use for them, and finding them asks every LP for its channels.
         if self.way.protocol != Protocol::Window {
             return Ok(None);
         }

@@ -9,6 +9,7 @@ use paceline_kernel::{Model, Past, Rollbacks, Time};
 use super::course::Course;
 use super::together::{self, Results};
 use crate::adapt::auto::Auto;
+use crate::protocols::outcome::Outcome;
 use crate::workers::seat::Federates;
 use crate::{CheckpointError, EndedBy, Report, RunError, Simulation};
 
@@ -35,6 +36,20 @@ impl Sums {
     fn results(&self) -> Results {
         let Self { null_messages, threads, ref rollbacks, .. } = *self;
         Results { null_messages, threads, rollbacks: rollbacks.clone(), ..Results::default() }
+    }
+
+    /// Adds what a leg of so many workers came to.
+    pub(super) fn add_leg<M: Model>(&mut self, workers: u32, outcome: &Outcome<M>) {
+        self.legs += 1;
+        self.threads = self.threads.max(workers);
+        self.windows += outcome.windows;
+        self.null_messages += outcome.null_messages;
+        if let Some(rollbacks) = &outcome.rollbacks {
+            self.rollbacks.get_or_insert_default().then(rollbacks);
+        }
+        self.gvt_rounds += outcome.gvt_rounds;
+        self.gvt_steps += outcome.gvt_steps;
+        self.gvt_lag_ticks += outcome.gvt_lag_ticks;
     }
 
     /// The counts of all processes.

@@ -72,6 +72,8 @@ impl<M: Model> Course<M> {
     /// Writes a checkpoint of the run of all processes, in that of rank 0, and says whether this process did.
     /// Where only others have settings for checkpoints, none is written.
     pub(super) fn checkpoint_together(&mut self, simulation: &Simulation<M>) -> Result<bool, RunError> {
+        // Settings for checkpoints may differ from process to process: all must take part in the exchange, or
+        // none.
         let wanted = simulation.checkpoints.is_some();
         if !self.any(wanted)? {
             return Ok(false);
@@ -132,6 +134,7 @@ impl<M: Model> Course<M> {
 
 /// Sends the other processes, if there are any, that this one cannot go on; gives the error back.
 pub(super) fn send_failure<M: Model>(peers: Option<&Peers<M>>, error: RunError) -> RunError {
+    // A failure of peers is known to all that can still be reached.
     if let Some(peers) = peers.filter(|_| !matches!(error, RunError::Peers(_))) {
         peers.send_failure(&error.to_string());
     }

@@ -142,6 +142,7 @@ impl Monitor {
     pub(crate) fn halt(&self) -> Option<Halt> {
         if self.stopped() {
             Some(Halt::Stop)
+        // A leg runs one event at least: pauses that come faster than legs begin would stop the run for good.
         } else if self.0.pause.load(Ordering::Relaxed) && self.has_moved() {
             Some(Halt::Pause)
         } else {

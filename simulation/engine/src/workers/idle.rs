@@ -108,6 +108,7 @@ impl Idle {
             return;
         }
         sleepers.stack.push(worker);
+        // One worker waits for other processes, and the rest for it: a frame wakes one thread, not all.
         let listens = self.transport.as_ref().filter(|_| sleepers.listener.is_none());
         if listens.is_some() {
             sleepers.listener = Some(worker);
@@ -149,6 +150,7 @@ impl Idle {
     /// count their sleeps at the same time: nothing depends on how many there are.
     fn yields(&self, seen: u32) -> bool {
         let sleeps = self.sleeps.load(Ordering::Relaxed);
+        // A yield gave the core to somebody for long: for a while, sleeping is the quicker way to be woken.
         if sleeps > 0 || !YIELDS {
             self.sleeps.store(sleeps.saturating_sub(1), Ordering::Relaxed);
             return false;
@@ -182,6 +184,7 @@ impl Idle {
         // The epoch first: whoever is counted as spinning after this sees it before it sleeps.
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let spinning = self.spinning.load(Ordering::SeqCst);
+        // Whoever spins sees the epoch by itself; waking a sleeper for the same work costs a system call.
         if workers > spinning {
             let mut sleepers = lock(&self.sleepers);
             for _ in spinning..workers {

@@ -73,6 +73,7 @@ struct Leave<'b, 'a, B: Board<'a>>(&'b B, PhantomData<&'a ()>);
 
 impl<'a, B: Board<'a>> Drop for Leave<'_, 'a, B> {
     fn drop(&mut self) {
+        // The others would wait for what this worker had in hand.
         if std::thread::panicking() {
             self.0.scaffold().abort();
         }
@@ -129,6 +130,7 @@ impl Crew {
         let worker = |number: usize| {
             if let Err(panic) = catch(|| work(number)) {
                 let error = RunError::from(panic);
+                // All workers leave, and the owner of the run gets the error.
                 board.scaffold().stop(&error);
                 lock(&failed).get_or_insert(error);
             }

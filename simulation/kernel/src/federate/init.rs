@@ -89,6 +89,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     ) -> Self {
         let first = members.first().map_or(0, |lp| lp.0);
         let count = members.len() as u32;
+        // The LPs of most federates are neighbours: then a place is a subtraction, and not a search.
         let run = members.iter().enumerate().all(|(local, lp)| lp.0 == first + local as u32);
         let place = if run { Place::Run { first, count } } else { Place::Set(members.to_vec()) };
         Self {

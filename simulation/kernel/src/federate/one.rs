@@ -110,6 +110,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         while left > 0 && self.fault.is_none() {
             *hand = self.queue.pop(limit);
             let Some(event) = hand else {
+                // The limit was there for what had not been handed on. With that in the queue there may be an
+                // event before the bound after all.
                 if self.sent.is_empty() {
                     return Progress::Idle;
                 }
@@ -190,6 +192,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         handling.end();
         *core = cx.core();
         let near = cx.alarmed();
+        // A broken rule raises the alarm too: that event does not count, and ends the run.
         let counts = !(near && cx.calm());
         self.events += u64::from(counts);
         if let Some(watch) = &mut self.watch

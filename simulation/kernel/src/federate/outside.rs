@@ -39,9 +39,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             panicked: None,
             struck: Cell::new(false),
             at_work: Arc::default(),
+            // Counted from nothing there, and joined when it comes back: nothing is counted twice.
             digest: Digest::default(),
             events: 0,
             last: self.last,
+            // With the LPs: what an LP has committed stays in order in one output.
             output: std::mem::take(&mut self.output),
             meter: None,
             watch: self.watch.take(),

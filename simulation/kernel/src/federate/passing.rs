@@ -41,6 +41,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             return self.lvt();
         }
         self.put_back();
+        // Cancelled events stay in the queue until their turn, so that a rollback finds them: all up to the
+        // first that happens are taken out, and given back.
         let mut taken = Vec::new();
         let next = loop {
             let Some(event) = self.queue.pop(Time::MAX) else { break Time::MAX };

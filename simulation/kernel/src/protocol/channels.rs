@@ -88,6 +88,7 @@ impl FederateChannels {
         for from in (0..partition.lps()).map(LpId) {
             let Channels::Only(declared) = asked(model, from) else { return Ok(None) };
             count += declared.len();
+            // Too many to be worth a table of distances; asking on would only take time.
             if count > most {
                 return Ok(None);
             }
@@ -107,6 +108,7 @@ impl FederateChannels {
         let (sender, least, lps) = (partition.place(from).0, model.lookahead(), partition.lps());
         for &(to, lookahead) in declared {
             check(from, to, lookahead, lps, least)?;
+            // An LP needs no lookahead to itself: its own messages never cross a bound.
             if to != from {
                 self.join(sender, partition.place(to).0, lookahead);
             }

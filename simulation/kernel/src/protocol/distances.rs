@@ -46,6 +46,7 @@ impl Distances {
     /// have events all the time. Fails if a declared channel is none that the LP may have.
     pub fn worth<M: Model>(model: &M, partition: &Partition) -> Result<Option<Self>, LinkError> {
         let count = partition.federates();
+        // The table grows with the square of the federates, and the time to fill it with the cube.
         if !(2..=FEDERATES).contains(&count) {
             return Ok(None);
         }
@@ -68,6 +69,8 @@ impl Distances {
         for ((from, to), lookahead) in channels.between {
             table[from as usize * federates + to as usize] = lookahead;
         }
+        // By way of one more federate each time: a message may be answered at once
+        // by whoever gets it.
         for via in 0..federates {
             let onward = table[via * federates..(via + 1) * federates].to_vec();
             for from in table.chunks_exact_mut(federates) {
@@ -154,9 +157,12 @@ impl DistanceWindows {
             return false;
         }
         self.opened += 1;
+        // Not farther: one that receives nothing could run to the end of the run, and fill the inboxes of
+        // others.
         let most = least.saturating_add(self.distances.lag).min(until);
         self.bounds.fill(most);
         for (next, row) in next.iter().zip(self.distances.table.chunks_exact(self.distances.federates)) {
+            // Whoever has nothing to do before all bounds holds nobody back.
             if *next < most {
                 let pairs = self.bounds.iter_mut().zip(row);
                 pairs.for_each(|(bound, distance)| *bound = (*bound).min(next.saturating_add(*distance)));

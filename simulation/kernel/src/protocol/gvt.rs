@@ -70,6 +70,7 @@ pub struct Gvt {
 impl Gvt {
     /// For federates with these floors.
     pub fn new(kind: GvtKind, floors: Vec<Time>) -> Self {
+        // A tree of minima: a report changes the nodes above one leaf, where a list would be gone through.
         let leaves = floors.len().next_power_of_two();
         let mut tree = vec![Time::MAX; 2 * leaves];
         tree[leaves..leaves + floors.len()].copy_from_slice(&floors);
@@ -162,6 +163,7 @@ impl Gvt {
         self.floors[federate as usize] = floor;
         self.update(federate);
         self.taken -= 1;
+        // The last report of those that a round has waited for ends it.
         self.gathering && self.close_round()
     }
 

@@ -86,17 +86,22 @@ impl MovingWindow {
         self.sums.handled += handled;
         self.sums.again += again;
         self.sums.wasted += wasted;
+        // A few turns say little: one rollback more or less would move the width to and fro.
         if self.sums.turns < TURNS * self.federates {
             return;
         }
         let Effort { turns, handled, again, wasted } = std::mem::take(&mut self.sums);
         let events = handled as f64 / turns as f64;
         let wasted = wasted as f64 + TURN * again as f64;
+        // What a turn costs is shared by its events, what is undone is lost: the width is right where both
+        // cost the same.
         let turn = (TURN / events.max(1.0)).min(WASTE);
         let waste = wasted / handled.max(1) as f64;
         let factor = (turn / waste.max(f64::MIN_POSITIVE)).sqrt().clamp(1.0 / STEP, STEP);
         // Where nothing is wasted the width would grow without bound.
         let factor = if events > MOST { 1.0 / STEP } else { factor };
+        // A turn of enough events costs next to nothing for each of them: a wider window could only waste
+        // more.
         if factor < 1.0 || events < ENOUGH {
             // At most a 64th of the clock: `AHEAD` widths still are a time.
             self.width_ticks = (self.width_ticks * factor).clamp(1.0, u64::MAX as f64 / 64.0);

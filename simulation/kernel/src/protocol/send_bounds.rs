@@ -194,10 +194,10 @@ impl<T: SendTime> SendBounds<T> {
     /// Before what nothing arrives at `member`; nothing if no other one may send.
     pub fn bound_of(&self, member: u32) -> Option<SendBound<T>> {
         let direct = self.least_of_others(member)?;
-        let Some(own) = self.senders.get(&member).map(Sender::promise) else { return Some(direct) };
-        let soonest = least_of_others(&self.delays, member).map(|delay| own.later_by(delay));
+        let Some(promised) = self.senders.get(&member).map(Sender::promise) else { return Some(direct) };
+        let soonest = least_of_others(&self.delays, member).map(|delay| promised.later_by(delay));
         let floored = self.floored.iter().filter(|other| **other != member);
-        let answers = floored.map(|other| self.senders[other].answer_to(own)).chain(soonest);
+        let answers = floored.map(|other| self.senders[other].answer_to(promised)).chain(soonest);
         Some(answers.fold(direct, SendBound::min))
     }
 }

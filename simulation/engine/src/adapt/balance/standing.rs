@@ -120,7 +120,9 @@ pub(super) fn costed(federates: &[Lately]) -> Vec<u64> {
         all.ns = all.ns.saturating_add(lately.cost.ns);
         all.events = all.events.saturating_add(lately.cost.events);
     }
+    // Where no event was timed yet, events count alike.
     let mean_ns = all.mean_ns().unwrap_or(UNTIMED_NS);
+    // Counts come from other processes too: their sum must not overflow.
     let most = u64::MAX / 2 / (federates.len() as u64).max(1);
     let cost =
         |lately: &Lately| lately.events.saturating_mul(lately.cost.mean_ns().unwrap_or(mean_ns)).min(most);

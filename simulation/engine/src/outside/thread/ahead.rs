@@ -49,6 +49,7 @@ impl<M: Model> Worker<M> {
         };
         let mut waits = true;
         loop {
+            // With work left it only looks whether there are orders; without, it sleeps until there is one.
             let order = match waits {
                 true => {
                     publisher.set_waiting(true);
@@ -60,6 +61,7 @@ impl<M: Model> Worker<M> {
             };
             match order {
                 Ok(Order::RunAhead(handed)) => runner.take_in(&self.model, handed),
+                // The engine knows of the failure, and asks for no LPs.
                 Ok(Order::End) if runner.failed => return,
                 Ok(Order::End) => break,
                 Ok(Order::Begin(..) | Order::Advance(..)) => {
@@ -95,6 +97,7 @@ impl<M: Model> Worker<M> {
             }
             says = rng.chance(0.5);
         }
+        // Before it sleeps in any case: the engine would wait for what was not said.
         if (says || waits) && !runner.failed {
             runner.say();
         }
@@ -106,6 +109,7 @@ impl<M: Model> Runner<'_, M> {
     fn take_in(&mut self, model: &M, handed: HandOver<M::Event>) {
         let HandOver { number, mut mail, gvt, permit } = handed;
         self.warp.receive(model, self.partition, &mut mail, &mut self.outbox);
+        // Once: what is cancelled by the retreat comes back as mail under the same permit.
         let retreats = permit == Permit::Retreat && self.permit != Permit::Retreat;
         (self.taken_in, self.gvt, self.permit) = (number, gvt, permit);
         if retreats && let Err(trouble) = self.warp.retreat(model, self.partition, gvt, &mut self.outbox) {
@@ -138,6 +142,7 @@ impl<M: Model> Runner<'_, M> {
         let mut mail = Mail::default();
         self.outbox.flush_mail(|_, part, _| mail.append(part));
         let (taken_in, floor, front) = (self.taken_in, self.warp.floor(), self.warp.front());
+        // Nothing new: another report would only wake a worker.
         if mail.is_empty() && self.said == Some((taken_in, floor)) {
             return;
         }

@@ -45,9 +45,12 @@ impl<M: Model> Peers<M> {
         if self.rank() != 0 {
             return Ok(Joined::Own(part));
         }
+        // Its own part is not encoded: most of a run may be here.
         let mut parts = vec![part];
         for (rank, bytes) in (0..).zip(&all).skip(1) {
             let part = (self.codec.read_part)(bytes).map_err(|error| self.damaged(rank, error))?.0;
+            // What a process sends is checked before it is used: a wrong LP would be a wrong result, and not
+            // an error.
             if !part.fits(partition, |federate| self.owners[federate as usize] == rank) {
                 return Err(self.damaged(rank, "its part of the run is not the one that it should have"));
             }
@@ -85,6 +88,7 @@ impl<M: Model> Peers<M> {
         let contribution = Contribution { extra, gathers, ..Contribution::default() };
         let all = self.agree(contribution, DeliveryError::stray)?.extra;
         let ranks = self.transport.ranks();
+        // Only rank 0 gets what all have sent; the others know that they have met.
         if gathers && self.rank() != 0 {
             return Ok(vec![Vec::new(); ranks as usize]);
         }

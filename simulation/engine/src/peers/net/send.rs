@@ -38,6 +38,7 @@ impl<M: Model> Peers<M> {
         // In windows the receiver can use them only once the round is complete, and what completes it wakes
         // it.
         let post = Post { rank, now_ns: self.now_ns(), wakes: false };
+        // Without gathering each event is to travel by itself, as whoever chose that wants to measure.
         let most = if outgoing.singly() { 1 } else { usize::MAX };
         for events in events.chunks(most) {
             let encode = |out: &mut Vec<u8>, round| self.codec.events(out, round, to, events);
@@ -57,6 +58,8 @@ impl<M: Model> Peers<M> {
         for before in 0..=mail.events.len() {
             while let Some((_, receipt)) = antis.next_if(|(after, _)| *after as usize == before) {
                 let message = |out: &mut Vec<u8>, round| self.codec.message(out, round, to, receipt);
+                // A message that has not left yet is taken out of its frame, and neither it nor its
+                // anti-message is sent.
                 if outgoing.write(message).is_err() || !outgoing.cancel(receipt.time()) {
                     self.post(&mut outgoing, post, |out, round| self.codec.anti(out, round, to, receipt));
                 }
@@ -158,6 +161,8 @@ impl<M: Model> Peers<M> {
         for rank in self.others_of(self.rank()) {
             let waits = self.waits[rank as usize].load(Ordering::Relaxed) != 0;
             let mut outgoing = lock(&self.outgoing[rank as usize]);
+            // Due before the next look, which comes after about as long as the last one: later would be too
+            // late.
             if let Some(reason) = outgoing.due(then_ns, waits) {
                 self.waits[rank as usize].store(0, Ordering::Relaxed);
                 if let Err(error) = outgoing.send_off(reason, |frame| self.hand_over(rank, true, frame)) {
@@ -199,6 +204,7 @@ impl<M: Model> Peers<M> {
             }
             // The receiver may wait for room as well, for frames to this process.
             self.drain();
+            // The run ends: whoever is lost makes no room any more.
             if lock(&self.arrived).error.is_some() {
                 return Ok(Handed::Over);
             }
@@ -210,6 +216,7 @@ impl<M: Model> Peers<M> {
 
 /// Lets others run before the next try: longer and longer, but never for long.
 fn pause(tries: u32) {
+    // Most receivers make room within microseconds; one that does not is not to be burnt a core for.
     if tries <= TRIES {
         thread::yield_now();
     } else {

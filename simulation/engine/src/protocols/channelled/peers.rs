@@ -53,6 +53,7 @@ impl<M: Model> Channelled<'_, M> {
     pub(super) fn deliver(&self, delivery: Delivery<M>, touched: &mut Vec<u32>) -> Result<(), DeliveryError> {
         match delivery {
             Delivery::Promise { to, slot, clock, events } => {
+                // On demand, whoever gets an event asks for promises up to it: it must have a turn for that.
                 let on_demand = !events.is_empty() && self.on_demand;
                 let promised = lock(&self.seats[to as usize].inbox).extra.clocks.get(slot as usize).copied();
                 let Some(promised) = promised else {
@@ -60,6 +61,7 @@ impl<M: Model> Channelled<'_, M> {
                         "a promise on channel {slot} to federate {to}, which is not there"
                     )));
                 };
+                // The federate may have run beyond it: what a damaged or foreign frame says is not believed.
                 if events.iter().any(|event| event.time() < promised) {
                     return Err(DeliveryError(format!(
                         "an event for federate {to} before the last promise, {promised}"
@@ -106,6 +108,7 @@ impl<M: Model> Channelled<'_, M> {
     /// Delivers what other processes have sent by the end of a leg that has not failed.
     pub(super) fn settle(&self) -> Result<(), RunError> {
         let Some(peers) = self.shared.peers else { return Ok(()) };
+        // Others have been told of the failure, and do not come to this exchange.
         if lock(&self.shared.state).ending.error.is_some() {
             return Ok(());
         }
@@ -119,6 +122,7 @@ impl<M: Model> Channelled<'_, M> {
     }
 
     fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
+        // The round that may confirm the end is waited for by all.
         if peers.is_asked() || state.quiet.calm.is_some() {
             return true;
         }
@@ -132,10 +136,13 @@ impl<M: Model> Channelled<'_, M> {
     fn conclude(&self, state: &mut State, all: &Contribution) {
         let counts = all.counts;
         let events = counts.events_are_even();
+        // Nobody works, and nothing is under way: as many messages have come as were sent.
         let passive = all.passive && events && counts.others_are_even();
         let empty = all.empty && events;
         // Without events, promises may go on for ever; they need not stand still for the leg to be over.
         let same = |then: Counts| then.events == counts.events && (empty || then.others == counts.others);
+        // Two rounds with the same counts: in one alone, a process may have contributed before a message woke
+        // it.
         let over = (passive || empty) && state.quiet.calm.is_some_and(same);
         state.quiet.calm = (passive || empty).then_some(counts);
         if over {

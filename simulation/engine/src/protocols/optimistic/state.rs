@@ -97,6 +97,7 @@ impl State {
         for (federate, floor) in floors.iter().enumerate().filter(|(federate, _)| !absent[*federate]) {
             ready.push(federate as u32, *floor);
         }
+        // With other processes GVT here waits for what all have agreed on.
         let gvt = Gvt::limited(kind, floors.clone(), limit);
         Self {
             ending: Ending { over: gvt.value() >= until, ..Ending::default() },
@@ -147,6 +148,7 @@ impl State {
     pub(super) fn impatient(&mut self) -> Option<u32> {
         let gvt = self.gvt.value();
         let ahead = |entry: &&(Time, u32)| matches!(self.status[entry.1 as usize], Status::Waiting { ahead, .. } if ahead <= gvt);
+        // Of those that may run ahead already, the one furthest behind.
         let (_, id) = self.waiting.iter().filter(ahead).min_by_key(|(_, id)| self.gvt.floor(*id)).copied()?;
         self.stop_waiting(id);
         Some(id)
@@ -163,6 +165,7 @@ impl State {
     fn stop_waiting(&mut self, id: u32) {
         if let Status::Waiting { wants, again, .. } = self.status[id as usize] {
             self.waiting.remove(&(wants, id));
+            // It stands in two sets, and must be taken by one worker only.
             if let Some(floor) = again {
                 self.again.remove(&(floor, id));
             }
@@ -196,7 +199,10 @@ impl State {
         let called = self.called.remove(&id);
         match stand.turn {
             WarpTurn::Failed(trouble) => {
+                // The first is final at the GVT of its turn; what fails in others meanwhile may come of the
+                // same.
                 self.trouble.get_or_insert(trouble);
+                // Nobody takes a federate after this: the state of the one that failed is not to be built on.
                 self.end(Some(Halt::Stop));
                 return false;
             }
@@ -300,6 +306,7 @@ impl State {
     fn moved_on(&mut self) {
         let gvt = self.gvt.value();
         self.reports = 0;
+        // Sorted by the GVT that each waits for: the first that waits for more ends the search.
         while let Some((_, id)) = self.waiting.first().copied().filter(|(wants, _)| *wants <= gvt) {
             self.stop_waiting(id);
             self.set_ready(id);

@@ -39,9 +39,11 @@ pub(super) fn handle<M: Model>(
             return Err(difference("`undo` leaves words that the event kept", "all taken back", "some left"));
         }
     } else {
+        // As a rollback does: `clone_from` may be written by hand, and leave something behind.
         state.clone_from(&copy);
         same("a copy of a copy of the state differs from it", hash, &text, state)?;
     }
+    // A second time from the same state: what differs now would differ after a rollback.
     cx.go_back(&mark);
     model.handle(state, &event.payload, cx);
     same("handling the event again changes the state in another way", after_hash, &after, state)?;

@@ -90,6 +90,7 @@ impl<M: Model> Log<M> {
 
     /// Adds the segment that was opened.
     pub fn close(&mut self, segment: Segment<M>) {
+        // Nothing was run: there is nothing to commit, and a segment would only be walked over.
         if segment.runs.is_empty() {
             return self.put_away(segment);
         }
@@ -100,6 +101,7 @@ impl<M: Model> Log<M> {
 
     fn put_away(&mut self, mut segment: Segment<M>) {
         segment.clear();
+        // More would keep the memory of a burst for the rest of the run.
         if self.spare.len() < SPARE {
             self.spare.push(segment);
         }
@@ -131,6 +133,7 @@ impl<M: Model> Log<M> {
         let mut link = self.last[local];
         while let Some((segment, run)) = self.find(link).filter(|(_, run)| run.from < run.end) {
             let alive = &segment.events[run.from as usize..run.end as usize];
+            // Runs lead back in time: the first that begins no later is the only one that can have it.
             if alive[0].key() <= key {
                 return alive.binary_search_by_key(&key, Event::key).is_ok();
             }
@@ -169,6 +172,7 @@ impl<M: Model> Log<M> {
         let segment = &mut self.segments[link.segment.wrapping_sub(self.first) as usize];
         let run = &mut segment.runs[link.run as usize];
         run.end = end;
+        // Nothing of it is alive any more: whoever looks for the LP's latest run need not pass over it.
         if run.from == end {
             self.last[run.local as usize] = run.before;
         }
@@ -236,10 +240,13 @@ impl<M: Model> Log<M> {
         // `reach` below looks at all segments.
         self.commit_visits += self.segments.len() as u64;
         for segment in self.segments.iter_mut().take(count).filter(|segment| segment.floor < safe) {
+            // What is left of a batch, if anything, begins where the final part ends.
             segment.floor = if segment.bound <= safe { Time::MAX } else { safe };
             self.commit_visits += segment.runs.len() as u64;
             for run in &mut segment.runs {
                 let alive = &segment.events[run.from as usize..run.end as usize];
+                // A run is in order: of a batch that ends later, what is final stands at the front of each
+                // run.
                 let count = if segment.bound <= safe {
                     alive.len()
                 } else {
@@ -249,6 +256,7 @@ impl<M: Model> Log<M> {
                 let entries = run.from as usize..run.from as usize + count;
                 let mut passed = passed_in::<M>(&segment.passed, entries.clone()).iter().peekable();
                 for (entry, event) in entries.zip(alive) {
+                    // The LP had cancelled it, so that it did not happen and nobody hears of it.
                     if passed.next_if(|(other, _)| *other as usize == entry).is_some() {
                         continue;
                     }
@@ -271,6 +279,7 @@ impl<M: Model> Log<M> {
             }
         }
         self.drop_done();
+        // Beyond what is still alive nothing has been run: messages for there need no second look.
         base.reach = self.reach();
     }
 }

@@ -27,6 +27,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             if self.changes_stuck(local, &event) {
                 self.unstick(local);
             }
+            // A straggler: the LP has already run something that comes after it.
             if self.log.last_key(local).is_some_and(|last| last > event.key()) {
                 self.stats.primary += 1;
                 self.roll_back(model, partition, local, event.key(), false, outbox);
@@ -51,6 +52,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         while let Some(receipt) = self.recalls.pop() {
             let local = self.base.place.local(receipt.to(), partition);
             self.unstick(local);
+            // Where it was run, that is undone; else it waits in the queue, from which it is dropped when its
+            // turn comes.
             if self.log.holds(local, receipt.key()) {
                 self.stats.secondary += 1;
                 self.roll_back(model, partition, local, receipt.key(), true, outbox);
@@ -82,6 +85,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let (segment, run) = self.log.run(link);
             let (from, end) = (run.from as usize, run.end as usize);
             let at = from + segment.events[from..end].partition_point(|event| event.key() < key);
+            // All of this run is before the key, and so are the LP's earlier ones.
             if at == end {
                 break;
             }
@@ -93,6 +97,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let passed: Vec<usize> =
                 segment.passed_in(at..end).iter().map(|(entry, _)| *entry as usize).collect();
             let mut after = lp.core;
+            // From the latest back: `undo` takes back a change of the state that the later ones have left.
             for entry in (at..end).rev() {
                 let before = segment.cores[entry];
                 let cause = segment.events[entry].key();
@@ -120,6 +125,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             reached = Some((link, at));
             self.log.cut(link, at as u32);
         }
+        // Once for all runs that were cut: the state comes from the copy before the earliest of them, and the
+        // others are not needed.
         if let (Some((link, at)), false) = (reached, undo) {
             let (segment, _) = self.log.run(link);
             let Federate { rules, lps, withdrawn, .. } = &mut self.base;
@@ -139,6 +146,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         cancels: Vec<(Key, Receipt<M::Event>)>,
         outbox: &mut Outbox<M::Event>,
     ) {
+        // What the LP sends again unchanged need not be cancelled, which spares its receivers a rollback.
         if self.settings.cancellation == Cancellation::Lazy {
             self.unsent.entry(local as u32).or_default().add(cancels);
             self.unsent.retain(|_, unsent| !unsent.is_empty());

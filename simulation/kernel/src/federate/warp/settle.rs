@@ -16,6 +16,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         outbox: &mut Outbox<M::Event>,
     ) -> Result<(), Box<EventError>> {
         let retreated = catch(|| {
+            // What is final first: rolling back would take it along.
             self.log.commit_all(model, &mut self.base, gvt);
             if let Some(trouble) = self.trouble(gvt) {
                 return Err(trouble);
@@ -46,6 +47,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.stats.retreats += 1;
         self.log.shed();
         self.base.reach = self.log.reach();
+        // What was run beyond is gone, and the front falls back with it.
         self.reached = self.base.reach.max(time);
     }
 

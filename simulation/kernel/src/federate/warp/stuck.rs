@@ -118,6 +118,7 @@ impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
     /// The trouble that can no longer be rolled back, if there is one.
     pub(super) fn trouble(&self, safe: Time) -> Option<Box<EventError>> {
         let final_ones = self.stuck.values().filter(|stuck| stuck.trouble.at < safe);
+        // The error that a sequential run would have ended with.
         let first = final_ones.min_by_key(|stuck| stuck.event.key());
         first.map(|stuck| stuck.trouble.clone()).or_else(|| self.lost.clone())
     }
@@ -125,6 +126,8 @@ impl<M: Model, Q: EventQueue<M::Event>> super::Warp<M, Q> {
     /// The past of a stuck LP changes: it gets another chance.
     pub(super) fn unstick(&mut self, local: usize) {
         let Some(stuck) = self.stuck.remove(&(local as u32)) else { return };
+        // Without a copy the state stays that of half an event: the run cannot go on, though the event itself
+        // was taken back.
         if stuck.broken {
             let EventErrorKind::Panic(note) = stuck.trouble.kind.clone() else { return };
             let kind = EventErrorKind::HalfUndone(note);

@@ -168,6 +168,7 @@ impl<M: Model> Segment<M> {
         let from = *from as usize;
         state.clone_from(copy);
         let (mut unheard, mut fault) = (Vec::new(), None);
+        // The copy is of just this entry: nothing has to be handled again.
         let Some(core) = self.cores.get(from).filter(|_| from < at) else { return 0 };
         if let Some(withdrawn) = &mut withdrawn {
             self.give_back(from..at, withdrawn);
@@ -181,6 +182,7 @@ impl<M: Model> Segment<M> {
             let asking = Asking::begin(|| event.asked());
             model.handle(state, &event.payload, &mut cx);
             asking.end();
+            // It was sent when the event was handled first, and is still on its way or handled.
             cx.outbox().clear();
         }
         (at - from - self.passed_in(from..at).len()) as u64
