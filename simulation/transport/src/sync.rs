@@ -15,6 +15,9 @@ pub(crate) use shuttle::sync::{
 
 use std::sync::{PoisonError, TryLockError};
 
+/// Whether the scheduler of a test may switch threads at atomics and locks only.
+pub(crate) const SEES_ATOMICS_ONLY: bool = cfg!(paceline_shuttle);
+
 /// Keeps its content on its own cache lines, apart from what other threads write.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]

@@ -25,6 +25,9 @@ mod sync {
         mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// Loom sees what the memory orders allow; shuttle, for which this is true, does not.
+    pub(crate) const SEES_ATOMICS_ONLY: bool = false;
+
     #[derive(Debug, Default)]
     pub(crate) struct Apart<T>(pub(crate) T);
 

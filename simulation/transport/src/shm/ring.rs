@@ -31,7 +31,7 @@ use thiserror::Error;
 
 use super::bell::Bell;
 use crate::frame::{FrameError, HEADER_BYTES, Header};
-use crate::sync::{Apart, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{Apart, AtomicU32, AtomicU64, Ordering, SEES_ATOMICS_ONLY, fence};
 
 /// Frames begin at multiples of this.
 const ALIGNMENT: u64 = 8;
@@ -114,10 +114,10 @@ impl<'a> Ring<'a> {
     }
 
     /// Marks an access to the bytes. Shuttle only sees atomics, so this atomic lets it switch threads here
-    /// too.
+    /// too. Not under loom, where it would order what the ring must order by itself.
     #[inline(always)]
     fn touch(&self) {
-        if cfg!(paceline_shuttle) {
+        if SEES_ATOMICS_ONLY {
             self.control.refused.load(Ordering::SeqCst);
         }
     }
