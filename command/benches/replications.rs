@@ -49,9 +49,10 @@ fn main() {
                 rates[side].push(rate / 1e3);
             }
         }
-        for ((name, _), own) in SIDES.iter().zip(&rates) {
-            let ratios: Vec<f64> = own.iter().zip(&rates[0]).map(|(own, first)| own / first).collect();
-            table.add_row([hosts.to_string(), (*name).to_owned(), spread(own, 0), spread(&ratios, 2)]);
+        for ((name, _), side_rates) in SIDES.iter().zip(&rates) {
+            let ratios: Vec<f64> =
+                side_rates.iter().zip(&rates[0]).map(|(side_rates, first)| side_rates / first).collect();
+            table.add_row([hosts.to_string(), (*name).to_owned(), spread(side_rates, 0), spread(&ratios, 2)]);
         }
     }
     table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));

@@ -132,8 +132,8 @@ impl Scenario {
         let file = format!("{}/../scenarios/{}.toml", env!("CARGO_MANIFEST_DIR"), self.file);
         let mut arguments = vec!["run".into(), file, "--json".into()];
         let until = format!("run.until={}", self.until[usize::from(full)]);
-        let own = self.settings.iter().map(|setting| (*setting).to_owned());
-        arguments.extend(own.chain(city).chain([until]).map(|setting| format!("--set={setting}")));
+        let settings = self.settings.iter().map(|setting| (*setting).to_owned());
+        arguments.extend(settings.chain(city).chain([until]).map(|setting| format!("--set={setting}")));
         arguments
     }
 }

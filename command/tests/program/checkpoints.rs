@@ -215,14 +215,14 @@ fn names_of_checkpoints_and_scenarios_may_be_of_any_bytes() {
         let summary: serde_json::Value = serde_json::from_slice(&resumed.stdout).unwrap();
         assert!(summary["events_resumed"].as_u64() > Some(0), "{summary}");
     }
-    let own = run(&[
+    let odd = run(&[
         bytes(b"run"),
         bytes(b"ordn\xe9/caf\xe9.toml"),
         bytes(b"--quiet"),
         bytes(b"--checkpoint"),
         bytes(b"\xff\xfe"),
     ]);
-    assert!(own.status.success() && name(b"\xff\xfe").exists(), "{}", stderr(&own));
+    assert!(odd.status.success() && name(b"\xff\xfe").exists(), "{}", stderr(&odd));
 }
 
 /// Scenarios that name files: the name and text of each, and those of a file.

@@ -139,8 +139,9 @@ fn files_are_those_of_run_and_the_same_however_they_came() {
             let alone = format!("alone-{seed}");
             let seed_key = format!("run.seed={seed}");
             paceline(folder.path(), &["run", "some.toml", "--quiet", "--set", &seed_key, "--out", &alone]);
-            let (own, alone) = (format!("{out}/seed-{seed}/summary.json"), format!("{alone}/summary.json"));
-            assert_eq!(read(&own), read(&alone));
+            let (together, alone) =
+                (format!("{out}/seed-{seed}/summary.json"), format!("{alone}/summary.json"));
+            assert_eq!(read(&together), read(&alone));
         }
     }
     for file in ["summary.json", "replications.csv"] {

@@ -99,12 +99,12 @@ fn what_runs_leave_in_the_folder_is_no_part_of_the_project() {
 fn what_is_needed_beyond_the_base_system_is_no_surprise() {
     // Programs of the package procps, which a bare Debian lacks.
     let sources = ["scripts", "scripts/lib", "command/tests/program", "command/tests/pace"];
-    let own = format!("{}.rs", module_path!().rsplit("::").next().unwrap());
+    let this_file = format!("{}.rs", module_path!().rsplit("::").next().unwrap());
     let mut looked = 0;
     for folder in sources {
         for entry in fs::read_dir(project().join(folder)).unwrap() {
             let path = entry.unwrap().path();
-            if !path.is_file() || path.ends_with(&own) {
+            if !path.is_file() || path.ends_with(&this_file) {
                 continue;
             }
             looked += 1;

@@ -101,8 +101,8 @@ fn every_worker_and_federate_has_a_named_track_below_the_run() {
             read.tracks.values().find(|track| track.process.is_some()).expect("the run is a process");
         for track in read.tracks.values() {
             let pid = |of: &TrackDescriptor| of.thread.as_ref().and_then(|thread| thread.pid);
-            let own = process.process.as_ref().and_then(|process| process.pid);
-            let below = track.parent_uuid == process.uuid || pid(track) == own || track == process;
+            let pid_of = process.process.as_ref().and_then(|process| process.pid);
+            let below = track.parent_uuid == process.uuid || pid(track) == pid_of || track == process;
             assert!(below, "{protocol}: {track:?}");
         }
     }

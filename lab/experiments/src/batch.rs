@@ -136,9 +136,9 @@ impl<B: Backend> Batch<B> {
     /// Of experiments that are planned: name, title and plan of each.
     pub fn of(plans: impl IntoIterator<Item = (&'static str, &'static str, Plan<B>)>) -> Self {
         let (mut cells, mut known): (Vec<B::Cell>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        let planned = plans.into_iter().map(|(name, title, Plan { cells: own, judge })| {
-            let keys: Vec<_> = own.iter().map(|cell| cell.key().to_owned()).collect();
-            cells.extend(own.into_iter().filter(|cell| known.insert(cell.key().to_owned())));
+        let planned = plans.into_iter().map(|(name, title, Plan { cells: planned_cells, judge })| {
+            let keys: Vec<_> = planned_cells.iter().map(|cell| cell.key().to_owned()).collect();
+            cells.extend(planned_cells.into_iter().filter(|cell| known.insert(cell.key().to_owned())));
             Planned { name, title, keys, judge }
         });
         let planned = planned.collect();

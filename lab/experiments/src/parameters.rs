@@ -122,8 +122,8 @@ impl Parameters {
         if found.len() == points.1.len() {
             return Ok(found);
         }
-        let (own, all) = (found.len(), points.1.len());
-        Err(self.refuse(key, format!("has {own} values, and `{}` has {all}", points.0), &allowed))
+        let (given, all) = (found.len(), points.1.len());
+        Err(self.refuse(key, format!("has {given} values, and `{}` has {all}", points.0), &allowed))
     }
 
     /// A mistake in the value of `key` that the form that runs has.

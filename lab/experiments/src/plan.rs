@@ -124,7 +124,7 @@ impl Results {
         let changed = self
             .measures
             .iter()
-            .filter_map(|(key, own)| Some((key.strip_suffix(suffix)?.to_owned(), own.clone())));
+            .filter_map(|(key, measure)| Some((key.strip_suffix(suffix)?.to_owned(), measure.clone())));
         let changed: Vec<_> = changed.collect();
         if changed.is_empty() {
             return Err(CellError::NotRun(format!("...{suffix}")));

@@ -69,8 +69,8 @@ pub fn sensitivity(
         }
     }
     let papers: BTreeSet<&str> = simulated.iter().map(|experiment| paper(experiment.name)).collect();
-    let own = |constant: &&Constant| papers.contains(paper(constant.name));
-    let changes = CONSTANTS.iter().filter(own).count() * FACTORS.len();
+    let of_papers = |constant: &&Constant| papers.contains(paper(constant.name));
+    let changes = CONSTANTS.iter().filter(of_papers).count() * FACTORS.len();
     let batches = papers.len() + changes;
     let mut batch = 0;
     let mut run = |experiments: &[&Experiment], setup: &Setup, what: &str| {
@@ -85,11 +85,11 @@ pub fn sensitivity(
     let columns = ["constant", "changed", "holds no more", "holds only then"];
     let mut table = Table::new("What hangs on one constant, halved or doubled", columns);
     let mut without = Vec::new();
-    for own in papers {
+    for title in papers {
         let experiments: Vec<_> =
-            simulated.iter().copied().filter(|experiment| paper(experiment.name) == own).collect();
+            simulated.iter().copied().filter(|experiment| paper(experiment.name) == title).collect();
         let base = run(&experiments, &setup, "all constants as they are")?;
-        for Constant { name, unit, .. } in CONSTANTS.iter().filter(|constant| paper(constant.name) == own) {
+        for Constant { name, unit, .. } in CONSTANTS.iter().filter(|constant| paper(constant.name) == title) {
             let (value, mut decides) = (setup.calibration.get(name), false);
             for (changed, numerator, denominator) in FACTORS {
                 let calibration = setup.calibration.scaled(name, numerator, denominator);
@@ -180,13 +180,14 @@ mod tests {
         assert!(row[0].starts_with("psx.event (2000 ns)") && row[1] == "doubled", "{row:?}");
         assert_eq!((row[2].as_str(), row[3].as_str()), ("psx-claim: events are short", "none"));
         assert!(notes[0].ends_with("of psx-claim."), "{notes:?}");
-        let own: Vec<_> = CONSTANTS.iter().filter(|constant| constant.name.starts_with("psx.")).collect();
-        let without = own.iter().map(|constant| constant.name).filter(|name| *name != "psx.event");
+        let constants: Vec<_> =
+            CONSTANTS.iter().filter(|constant| constant.name.starts_with("psx.")).collect();
+        let without = constants.iter().map(|constant| constant.name).filter(|name| *name != "psx.event");
         assert_eq!(
             notes[1],
             format!("Constants that decide no check: {}.", without.collect::<Vec<_>>().join(", "))
         );
-        let runs = 1 + 2 * own.len();
+        let runs = 1 + 2 * constants.len();
         assert_eq!(seen.len(), runs);
         assert!(seen.iter().enumerate().all(|(place, now)| (now.done, now.cells) == (place + 1, runs)));
     }

@@ -166,9 +166,9 @@ mod tests {
     }
 
     fn results(setup: &Setup) -> Results {
-        let [own, other] = cells(setup);
+        let [plain, other] = cells(setup);
         let swept = over(setup).cells(setup, |_, setup| cells(setup).into_iter().take(1));
-        let all = [own, other].into_iter().chain(swept);
+        let all = [plain, other].into_iter().chain(swept);
         Results { measures: all.map(|cell| (cell.key, (cell.job)())).collect() }
     }
 
@@ -211,8 +211,8 @@ mod tests {
         let setup = Setup::default();
         let over = Over::parameter("rounds", Axis::linear("rounds", ""), &[1, 2], 3, &setup);
         let seen = std::cell::RefCell::new(Vec::new());
-        over.cells(&setup, |value, own| {
-            assert_eq!(own.calibration, Calibration::default());
+        over.cells(&setup, |value, changed| {
+            assert_eq!(changed.calibration, Calibration::default());
             seen.borrow_mut().push(value);
             []
         });

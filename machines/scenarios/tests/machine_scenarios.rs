@@ -61,7 +61,7 @@ fn a_table_named_like_policies_holds_under_these_only() {
     for (kind, policy, domain) in [("credit", &tick, &weight), ("psx", &reads, &Settings::default())] {
         let spec = spec(kind);
         assert!(spec.hosts.iter().all(|host| host.policy.kind == kind && &host.policy.settings == policy));
-        assert!(spec.domains[..3].iter().all(|own| &own.settings == domain), "{kind}");
+        assert!(spec.domains[..3].iter().all(|other| &other.settings == domain), "{kind}");
         assert_eq!(spec.domains[3].settings, Settings::default(), "each section has its own");
     }
 }
@@ -72,7 +72,7 @@ fn pins_are_dealt_to_vcpus_in_turn_and_processes_to_domains() {
     let facts: Vec<_> = spec
         .domains
         .iter()
-        .map(|own| (own.name.as_str(), own.host, own.pins.as_slice(), own.processes.len()))
+        .map(|domain| (domain.name.as_str(), domain.host, domain.pins.as_slice(), domain.processes.len()))
         .collect();
     let expected: [(&str, u32, &[u32], usize); 4] = [
         ("ep-left-0", 0, &[1], 1),

@@ -326,11 +326,11 @@ impl Program for Courier {
             let letter = message.payload.downcast::<Letter>().expect("couriers get letters only");
             self.left -= u32::from(letter.last);
             let Letter { from, to, step, batch, pings, last: _ } = *letter;
-            let own = from == self.common.lp;
-            if own {
+            let is_here = from == self.common.lp;
+            if is_here {
                 self.common.report(guest, step, batch);
             }
-            let receiver = if own { self.common.courier(to) } else { self.common.main(to) };
+            let receiver = if is_here { self.common.courier(to) } else { self.common.main(to) };
             self.common.compute(pings * self.common.load.copy_ns);
             self.common.queue.push_back(send(receiver, letter));
         }

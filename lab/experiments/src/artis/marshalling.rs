@@ -76,13 +76,17 @@ impl Case {
         let load = load(self.hosts, 2, steps, Dealing::Scattered, calibration);
         let mut all = programs(&load, runtime).into_iter();
         for lp in 0..2 {
-            let mut own: Vec<Box<dyn Program>> = all.by_ref().take(threads as usize).collect();
+            let mut programs: Vec<Box<dyn Program>> = all.by_ref().take(threads as usize).collect();
             // The courier of another LP on the same host has nothing to do here; a carrier has.
             let [main, peer] = [lp * threads, (1 - lp) * threads + 1].map(ProcessId);
-            own[1] = Box::new(Carrier::new(&frames, lp, main, peer, steps));
+            programs[1] = Box::new(Carrier::new(&frames, lp, main, peer, steps));
             let name = format!("PEU {}", lp + 1);
             spec.hosts.push(Scheduler::Linux.host(&name, true, calibration));
-            spec.domains.push(DomainSpec { threads: true, vcpus: threads, ..DomainSpec::new(name, lp, own) });
+            spec.domains.push(DomainSpec {
+                threads: true,
+                vcpus: threads,
+                ..DomainSpec::new(name, lp, programs)
+            });
         }
         let ran = run(spec)?;
         let scale = f64::from(STEPS) / f64::from(steps);

@@ -95,13 +95,13 @@ pub fn neighbours(hosts: u32) -> f64 {
 
 pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Calibration) -> Load {
     let get = |name: &str| calibration.get(name) as f64;
-    let (own_hosts, heard) = (f64::from(hosts) / f64::from(lps), neighbours(hosts));
+    let (lp_hosts, heard) = (f64::from(hosts) / f64::from(lps), neighbours(hosts));
     // Pings by distance of the LP, and the receivers of one there.
     let (pings, receivers) = match dealing {
         Dealing::Scattered => {
             let mean = heard / f64::from(lps);
             let any = 1.0 - (-mean).exp();
-            (vec![own_hosts * any; lps as usize - 1], mean / any)
+            (vec![lp_hosts * any; lps as usize - 1], mean / any)
         }
         Dealing::Strips => {
             let near = f64::from(hosts) * RANGE / SIDE;
@@ -113,7 +113,7 @@ pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Ca
         }
     };
     let foreign = pings.iter().sum::<f64>() * receivers;
-    let own_ns = own_hosts * get("artis.host") + (own_hosts * heard - foreign) * get("artis.ping");
+    let own_ns = lp_hosts * get("artis.host") + (lp_hosts * heard - foreign) * get("artis.ping");
     Load {
         lps,
         steps,
@@ -123,7 +123,7 @@ pub fn load(hosts: u32, lps: u32, steps: u32, dealing: Dealing, calibration: &Ca
         copy_ns: get("artis.copy"),
         look_ns: calibration.get("artis.look"),
         // The number of receivers of a batch's pings has a Poisson distribution.
-        spread: 1.0 / (own_hosts * heard / f64::from(super::lp::BATCHES)).sqrt(),
+        spread: 1.0 / (lp_hosts * heard / f64::from(super::lp::BATCHES)).sqrt(),
         reports_lvt: false,
     }
 }

@@ -117,8 +117,8 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
                 let finding = judged(planned(name, &Setup { quick, ..Setup::default() }), whatever(seed));
                 for sweep in &finding.sweeps {
                     let misses = |curve: &Curve| {
-                        let own = curve.points.iter().find(|point| point.0 == sweep.ours);
-                        own.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
+                        let ours = curve.points.iter().find(|point| point.0 == sweep.ours);
+                        ours.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
                     };
                     assert!(finding.fails(&sweep.check), "{name}, seed {seed}: {}", sweep.check);
                     assert!(sweep.curves.iter().any(misses), "{name}, seed {seed}: {}", sweep.check);

@@ -233,11 +233,11 @@ impl Node {
 
     /// Opens the next window if this one is over.
     fn open(&mut self) -> bool {
-        let own = self.window as usize % 2;
+        let parity = self.window as usize % 2;
         let awaited = if self.load.receivers > 0 { self.load.distances().count() as u32 } else { 0 };
-        let is_over = self.known > self.window && self.frames[own] >= awaited;
+        let is_over = self.known > self.window && self.frames[parity] >= awaited;
         if is_over {
-            (self.frames[own], self.ups[own]) = (0, 0);
+            (self.frames[parity], self.ups[parity]) = (0, 0);
             (self.has_contributed, self.has_passed_on) = (false, false);
             self.window += 1;
         }

@@ -97,13 +97,13 @@ impl Rig {
         };
         let mut domains = Vec::new();
         for (program, (host, pcpu)) in programs.into_iter().zip(places) {
-            let own = self.spec.domains.len();
+            let number = self.spec.domains.len();
             let mut domain = DomainSpec::new(format!("{name} on {host}.{pcpu}"), *host, vec![program]);
             domain.pins = vec![*pcpu];
             // The VMs of LU start together, because a rank can only send to ranks that exist.
-            let order = if is_lu { u64::from(first) } else { own as u64 };
+            let order = if is_lu { u64::from(first) } else { number as u64 };
             domain.arrives_ns = self.number * (order * 7_919 + 3_331) % SPREAD_US * 1_000;
-            domains.push(own);
+            domains.push(number);
             self.spec.domains.push(domain);
         }
         self.applications.push(Application { domains, is_lu });

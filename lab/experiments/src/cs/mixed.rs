@@ -196,10 +196,10 @@ impl Runs {
     fn figure(self, results: &Results) -> Found<Figure> {
         let (mut series, mut names) = (Vec::new(), Vec::new());
         for (application, name, stated) in [("LU", "lu", self.table.lu), ("EP", "ep", self.table.ep)] {
-            let own = PUBLISHED.map(|scheduler| results.value(&self.case(scheduler).key(), name));
-            let own = own.into_iter().collect::<Found<Vec<_>>>()?;
+            let values = PUBLISHED.map(|scheduler| results.value(&self.case(scheduler).key(), name));
+            let values = values.into_iter().collect::<Found<Vec<_>>>()?;
             let points = |seconds: &[f64]| (0..).map(f64::from).zip(seconds.iter().copied()).collect();
-            series.push(Series::ours(application, Kind::Bars, points(&own)));
+            series.push(Series::ours(application, Kind::Bars, points(&values)));
             series.push(Series::published(application, Kind::Bars, points(&stated)));
         }
         names.extend(PUBLISHED.map(|scheduler| scheduler.name));

@@ -261,12 +261,12 @@ impl Case {
         let mut values = BTreeMap::from([("overhead", overhead(&report))]);
         for (name, is_lu) in [("lu", true), ("ep", false)] {
             if is_lu || !lu_only {
-                let own = applications.iter().filter(|application| application.is_lu == is_lu);
+                let alike = applications.iter().filter(|application| application.is_lu == is_lu);
                 let scale = match is_lu {
                     true => (ITERATIONS + BEFORE) / (ITERATIONS / part.lu as f64 + BEFORE),
                     false => part.ep as f64,
                 };
-                let times = own.map(|own| Ok(own.seconds(&report, &starts)? * scale));
+                let times = alike.map(|application| Ok(application.seconds(&report, &starts)? * scale));
                 let times = times.collect::<Found<Vec<f64>>>()?;
                 values.extend((!times.is_empty()).then(|| (name, mean(&times).mean)));
             }

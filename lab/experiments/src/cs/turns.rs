@@ -49,7 +49,8 @@ impl Turns {
     /// The runs: 3 and 4 LU under the thesis's schedulers, and one under SEDF, of those that the table has.
     pub fn cells(&self, setup: &Setup) -> Vec<Cell> {
         let cases = || {
-            let several = GAINING.into_iter().flat_map(|count| [SEDF, CSDE, CSDD].map(|own| (count, own)));
+            let several =
+                GAINING.into_iter().flat_map(|count| [SEDF, CSDE, CSDD].map(|scheduler| (count, scheduler)));
             let run = several.chain([(1, SEDF)]).filter(|(count, _)| self.lus.counts.contains(count));
             run.map(|(count, scheduler)| self.lus.case(count, scheduler))
         };

@@ -35,10 +35,10 @@ pub(super) struct Mrg32k3a {
 impl Mrg32k3a {
     /// The substream of a stream; all six words of the state of stream 0 are `seed`.
     pub fn new(seed: u32, stream: u64, substream: u64) -> Self {
-        let mut own = Self { state: [[seed.into(); 3]; 2] };
-        own.skip(stream, STREAM);
-        own.skip(substream, SUBSTREAM);
-        own
+        let mut generator = Self { state: [[seed.into(); 3]; 2] };
+        generator.skip(stream, STREAM);
+        generator.skip(substream, SUBSTREAM);
+        generator
     }
 
     /// Goes on by `count` times 2^`power` numbers.

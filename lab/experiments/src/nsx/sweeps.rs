@@ -93,7 +93,7 @@ impl Sweeps {
             let curve = over.curve(BEST.name(), wanted, results, |results| self.error(results))?;
             let csx = over.curve("CSX", wanted, results, |results| self.csx_error(results))?;
             let both = curve.points.iter().zip(&csx.points);
-            good.extend(both.filter(|(own, _)| own.1 <= GOOD_PERCENT).map(|(_, csx)| csx.1));
+            good.extend(both.filter(|(nsx, _)| nsx.1 <= GOOD_PERCENT).map(|(_, csx)| csx.1));
             finding.sweeps.push(over.sweep(check, Axis::linear("error", "%"), vec![curve], reason));
         }
         finding.notes.push(self.bound(results)?);
@@ -129,12 +129,12 @@ impl Sweeps {
 
     /// What values with which a sweep holds do to CSX, by its errors with them, `good`, and with our own
     /// values.
-    fn besides(&self, good: &[f64], own: f64) -> Option<String> {
+    fn besides(&self, good: &[f64], percent: f64) -> Option<String> {
         let (least, most) = (good.iter().copied().reduce(f64::min)?, good.iter().copied().reduce(f64::max)?);
         let (_, longest_us) = self.ticks.ends_us();
         Some(format!(
             "With the values that hold in the sweeps CSX errs in {least:.1} to {most:.1} % of the rounds at {longest_us} us, with ours in \
-             {own:.1} %; more than {CSX_PERCENT} % are published."
+             {percent:.1} %; more than {CSX_PERCENT} % are published."
         ))
     }
 }
@@ -144,12 +144,12 @@ mod tests {
     use super::*;
     use crate::catalogue::made_up::{judged, planned};
 
-    /// Results of the plan of a figure in which NSX errs in `own` per cent of the rounds, and with changed
-    /// costs in none.
-    fn finding(name: &str, own: f64) -> Finding {
+    /// Results of the plan of a figure in which NSX errs in `percent` per cent of the rounds, and with
+    /// changed costs in none.
+    fn finding(name: &str, percent: f64) -> Finding {
         let plan = planned(name, &Setup::default());
         let measure = |key: &str| {
-            let error = if key.contains("/nsx.") { 0.0 } else { own };
+            let error = if key.contains("/nsx.") { 0.0 } else { percent };
             let values = [("error", error), ("error_half_width", 0.0), ("time", 0.5)].into();
             Measure { values, ..Measure::default() }
         };
@@ -166,8 +166,8 @@ mod tests {
             for sweep in &finding.sweeps {
                 assert_eq!(sweep.check, check.what);
                 let misses = |ns: f64| {
-                    let own = sweep.curves[0].points.iter().find(|point| point.0 == ns);
-                    own.map(|point| sweep.curves[0].wanted.miss(point.1) > 0.0)
+                    let point = sweep.curves[0].points.iter().find(|point| point.0 == ns);
+                    point.map(|point| sweep.curves[0].wanted.miss(point.1) > 0.0)
                 };
                 assert_eq!(misses(sweep.ours), Some(true));
                 assert!(sweep.curves[0].points.iter().all(|(ns, _)| misses(*ns) == Some(*ns == sweep.ours)));

@@ -76,8 +76,8 @@ pub fn span(unit: Unit, range: RangeInclusive<u64>) -> Kind<u64> {
         if nanos % unit_ns != 0 {
             return Err(format!("it is no whole number of {units}"));
         }
-        let own = nanos / unit_ns;
-        if range.contains(&own) { Ok(own) } else { Err(String::new()) }
+        let in_units = nanos / unit_ns;
+        if range.contains(&in_units) { Ok(in_units) } else { Err(String::new()) }
     };
     Kind { words, read: Box::new(read) }
 }

@@ -240,7 +240,7 @@ fn keys_of_runs_name_every_parameter_so_that_no_two_experiments_share_runs_that_
             let usual = keys(&planned(&experiment, &[], quick).expect("it is sound"));
             for (key, raw) in values_of(&experiment, quick) {
                 // Parts of LU and of EP go together.
-                let own = |other: Raw| match key.as_str() {
+                let with_raw = |other: Raw| match key.as_str() {
                     "lu_part" | "ep_part" => {
                         ["lu_part", "ep_part"].map(|key| format!("{key}={}", written(&other))).into()
                     }
@@ -250,7 +250,7 @@ fn keys_of_runs_name_every_parameter_so_that_no_two_experiments_share_runs_that_
                     let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
                     planned(&experiment, &changes, quick).ok()
                 };
-                let Some(plan) = others(&raw).into_iter().find_map(|other| plan(own(other))) else {
+                let Some(plan) = others(&raw).into_iter().find_map(|other| plan(with_raw(other))) else {
                     assert!(matches!(raw, Raw::Array(_)), "{}: {key}", experiment.name);
                     continue;
                 };

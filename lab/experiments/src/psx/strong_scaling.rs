@@ -48,7 +48,8 @@ impl Ratio {
     }
 
     fn published(self) -> String {
-        let gains = |gear| PUBLISHED.iter().find(|own| own.0 == gear).expect("both are published").1;
+        let gains =
+            |gear| PUBLISHED.iter().find(|published| published.0 == gear).expect("both are published").1;
         match self {
             Self::Growth(gear) => format!("{:.1}", gains(gear)[1] / gains(gear)[0]),
             Self::Optimism => format!("{:.1}", gains(Gear::Opt)[1] / gains(Gear::Cons)[1]),
@@ -197,8 +198,8 @@ fn judge(results: &Results, all: &[u32], until_s: u64) -> Found<(Finding, Claims
 fn over_events(over: &Over, results: &Results, all: &[u32], until_s: u64) -> Found<Figure> {
     let (mut series, mut published) = (Vec::new(), Vec::new());
     for (gear, gains) in PUBLISHED {
-        let own = PUBLISHED_AT.into_iter().zip(gains).filter(|(domains, _)| all.contains(domains));
-        for (domains, published_gain) in own {
+        let at_domains = PUBLISHED_AT.into_iter().zip(gains).filter(|(domains, _)| all.contains(domains));
+        for (domains, published_gain) in at_domains {
             let name = format!("{}, {domains} domains", gear.name());
             let of = |results: &Results| gain(results, domains, gear, until_s);
             let points = over.curve(&name, Wanted::AtLeast(0.0), results, of)?.points;

@@ -36,11 +36,11 @@ type Moves = (Option<u64>, u64);
 
 /// The sums of these over all threads of a run, up to now. The calling thread is the one that coordinates.
 fn moves() -> Option<Moves> {
-    let own = fs::read_link("/proc/thread-self").ok()?;
+    let this_thread = fs::read_link("/proc/thread-self").ok()?;
     let mut sum = (Some(0), 0);
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
         let read = |name: &str| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
-        if read("comm").trim() != THREADS && own.file_name() != Some(&thread.file_name()) {
+        if read("comm").trim() != THREADS && this_thread.file_name() != Some(&thread.file_name()) {
             continue;
         }
         let number = |text: &str, name: &str| -> Option<u64> {
@@ -48,7 +48,7 @@ fn moves() -> Option<Moves> {
             line.rsplit([':', '\t', ' ']).next()?.parse().ok()
         };
         let migrations = number(&read("sched"), "se.nr_migrations");
-        sum.0 = sum.0.zip(migrations).map(|(sum, own)| sum + own);
+        sum.0 = sum.0.zip(migrations).map(|(sum, more)| sum + more);
         sum.1 += number(&read("status"), "nonvoluntary_ctxt_switches").unwrap_or(0);
     }
     Some(sum)
@@ -89,7 +89,7 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
     let Size { peers, until_s, turns } = Size::read(parameters)?;
     let work_ns = parameters.one("work", &work())?;
     let workload = Workload { net: Net::Constant, peers, until_s, work_ns, starts: Starts::Lockstep };
-    let own = key(&workload, turns);
+    let cell_key = key(&workload, turns);
     let job = move || {
         let (stage, ways) = (workload.stage()?, ways());
         let mut seen = vec![Vec::new(); ways.len()];
@@ -102,8 +102,8 @@ pub fn plan(_: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioErro
         measure.series.extend(seen);
         Ok(measure)
     };
-    let cell = Cell { key: own.clone(), weight: peers.into(), alone: true, job: Box::new(job) };
-    Ok(Plan::new(vec![cell], move |results| judge(&workload, results.get(&own)?)))
+    let cell = Cell { key: cell_key.clone(), weight: peers.into(), alone: true, job: Box::new(job) };
+    Ok(Plan::new(vec![cell], move |results| judge(&workload, results.get(&cell_key)?)))
 }
 
 fn judge(workload: &Workload, measure: &Measure) -> Found<Finding> {

@@ -228,12 +228,12 @@ fn judge_sizes(size: Size, results: &Results) -> Found<Finding> {
 /// Bars of `name` by workload, each beside what is published of it.
 fn by_workload(names: Vec<String>, name: &str, ours: &[f64], published: f64) -> Figure {
     let points = |of: &dyn Fn(f64) -> f64| {
-        ours.iter().enumerate().map(|(place, own)| (place as f64, of(*own))).collect()
+        ours.iter().enumerate().map(|(place, measured_value)| (place as f64, of(*measured_value))).collect()
     };
     Figure {
         x: Axis::categories("workload", names),
         series: vec![
-            Series::ours(name, Kind::Bars, points(&|own| own)),
+            Series::ours(name, Kind::Bars, points(&|measured_value| measured_value)),
             Series::published(name, Kind::Bars, points(&|_| published)),
         ],
         ..Figure::default()

@@ -54,9 +54,9 @@ fn parameters_are_printed_and_run_from_a_file_and_the_report_tells_them() {
     let output = lab(folder.path(), &["reproduce", "nsx-dynamic", "--parameters"]);
     let text = stdout(&output);
     assert!(output.status.success() && text.contains("name = \"nsx-dynamic\""), "{text}");
-    let own = text.replace("rounds = 1000", "rounds = 200").replace("runs = 20", "runs = 2");
-    assert_ne!(own, text);
-    std::fs::write(folder.path().join("own.toml"), own).unwrap();
+    let changed = text.replace("rounds = 1000", "rounds = 200").replace("runs = 20", "runs = 2");
+    assert_ne!(changed, text);
+    std::fs::write(folder.path().join("own.toml"), changed).unwrap();
     let arguments = ["reproduce", "--from", "own.toml", "--quick", "--out", "page", "--set", "tick=80us"];
     let output = lab(folder.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -77,8 +77,8 @@ fn mistakes_in_parameters_are_reported_with_their_places_before_anything_runs() 
         assert!(stderr(&output).contains(because), "{}", stderr(&output));
         assert!(!folder.path().join("page").exists());
     };
-    let own = "[experiment]\nname = \"nsx-dynamic\"\n\n[parameters]\ntick = \"100us\"\ndom0_tikcs = 2\n";
-    std::fs::write(folder.path().join("own.toml"), own).unwrap();
+    let changed = "[experiment]\nname = \"nsx-dynamic\"\n\n[parameters]\ntick = \"100us\"\ndom0_tikcs = 2\n";
+    std::fs::write(folder.path().join("own.toml"), changed).unwrap();
     refused(
         &["--from", "own.toml"],
         "own.toml:6:1: missing key `dom0_ticks` in [parameters]; is `dom0_tikcs` meant to be it?",

@@ -69,9 +69,9 @@ fn boot(scheduler: &str, scope: Scope) -> Boot {
     boot.steps.push(Step::Create(boot.domains.iter().map(|domain| domain.name.clone()).collect()));
     for eps in scope.eps.iter().copied() {
         boot.steps.push(Step::Mark(part(eps)));
-        let own = (0..eps).map(|place| (ep(place), scope.work.ep()));
+        let eps_programs = (0..eps).map(|place| (ep(place), scope.work.ep()));
         let commands: Vec<_> =
-            own.chain((0..LU_RANKS as usize).map(|rank| (lu(rank), scope.work.lu(rank)))).collect();
+            eps_programs.chain((0..LU_RANKS as usize).map(|rank| (lu(rank), scope.work.lu(rank)))).collect();
         let commands: Vec<_> =
             commands.iter().map(|(name, command)| (name.as_str(), command.clone())).collect();
         boot.steps.extend(Step::together(&commands, LIMIT_S));
@@ -177,12 +177,12 @@ fn judge(results: &Results, scope: Scope) -> Result<Finding, TranscriptError> {
 /// What must hold: LU is faster than under SEDF, and EP loses less than 10 %.
 fn check(row: &Row) -> Vec<Check> {
     let mut checks = Vec::new();
-    for (scheduler, own) in SCHEDULERS.iter().zip(&row.xen).skip(1) {
-        let gain = 100.0 * (1.0 - own.lu / row.xen[0].lu);
+    for (scheduler, measured) in SCHEDULERS.iter().zip(&row.xen).skip(1) {
+        let gain = 100.0 * (1.0 - measured.lu / row.xen[0].lu);
         let what = format!("LU under {scheduler} beside {} EP", row.eps);
         checks.push(claim(what, change(gain), "faster than under SEDF", gain > 0.0));
-        if let (Some(own), Some(sedf)) = (own.ep, row.xen[0].ep) {
-            let loss = 100.0 * (own / sedf - 1.0);
+        if let (Some(measured), Some(sedf)) = (measured.ep, row.xen[0].ep) {
+            let loss = 100.0 * (measured / sedf - 1.0);
             let what = format!("{} EP under {scheduler} beside LU", row.eps);
             checks.push(claim(what, change(-loss), "less than 10 % slower", loss < 10.0));
         }

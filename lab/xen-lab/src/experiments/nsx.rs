@@ -171,8 +171,8 @@ fn judge(results: &Results, quick: bool) -> Result<Finding, TranscriptError> {
 
 /// What must hold: the shape of the paper's figures, and that the simulated machine has it too.
 fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
-    let own = |nsx: bool| rows.iter().filter(move |row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
-    let last = |nsx: bool| own(nsx).find(|row| row.case.tick_us == LONGEST_US);
+    let ticked = |nsx: bool| rows.iter().filter(move |row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
+    let last = |nsx: bool| ticked(nsx).find(|row| row.case.tick_us == LONGEST_US);
     let (Some(credit), Some(nsx)) = (last(false), last(true)) else { return };
     let error = |row: &Row| format!("{:.2} %", row.xen.error);
     let at = format!("{vcpus} VCPUs a guest, {LONGEST_US} us");
@@ -180,14 +180,14 @@ fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
         claim(format!("{at}: error of credit"), error(credit), "beyond 20 %", credit.xen.error > 20.0),
         claim(format!("{at}: error of NSX"), error(nsx), "at most 0.5 %", nsx.xen.error <= 0.5),
     ]);
-    if let Some(first) = own(false).next() {
+    if let Some(first) = ticked(false).next() {
         let what =
             format!("{vcpus} VCPUs a guest: error of credit, {} us and {LONGEST_US} us", first.case.tick_us);
         let ours = format!("{}, {}", error(first), error(credit));
         finding.checks.push(claim(what, ours, "rises with the slice", first.xen.error < credit.xen.error));
     }
     for row in rows.iter().filter(|row| row.case.nsx && row.case.dom0_ticks > 1 && row.case.tick_us <= 60) {
-        let plain = own(true).find(|plain| plain.case.tick_us == row.case.tick_us);
+        let plain = ticked(true).find(|plain| plain.case.tick_us == row.case.tick_us);
         finding.checks.extend(plain.map(|plain| {
             claim(
                 format!(
@@ -234,8 +234,8 @@ fn table(rows: &[Row], vcpus: u32) -> Table {
 
 fn figure(rows: &[Row], vcpus: u32) -> Figure {
     let line = |name: &str, nsx: bool, of: fn(&Row) -> f64| {
-        let own = rows.iter().filter(|row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
-        Series::ours(name, Kind::Lines, own.map(|row| (row.case.tick_us as f64, of(row))).collect())
+        let ticked = rows.iter().filter(|row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
+        Series::ours(name, Kind::Lines, ticked.map(|row| (row.case.tick_us as f64, of(row))).collect())
     };
     Figure {
         title: format!("Rounds out of order, {vcpus} VCPUs a guest"),

@@ -48,8 +48,9 @@ pub fn beside(title: &str, pairs: &[Pair]) -> (Table, Vec<Check>) {
     let mut table = Table::new(title, columns);
     for pair in pairs {
         let Pair { what, xen, predicted } = pair;
-        let [own, theirs] = [xen / pairs[0].xen, predicted / pairs[0].predicted];
-        let numbers = [*xen, own, *predicted, theirs, factor(*xen, *predicted), factor(own, theirs)];
+        let [gain, predicted_gain] = [xen / pairs[0].xen, predicted / pairs[0].predicted];
+        let numbers =
+            [*xen, gain, *predicted, predicted_gain, factor(*xen, *predicted), factor(gain, predicted_gain)];
         let row = std::iter::once(what.clone()).chain(numbers.map(|number| format!("{number:.3}")));
         table.row(row);
     }

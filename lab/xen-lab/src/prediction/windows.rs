@@ -25,8 +25,8 @@ pub fn windows(phold: Phold, processes: u32, halves: bool, ms_ns: u64) -> Vec<Bo
     let mean_ns = phold.cost_us * ms_ns / 1_000;
     let process = |rank: u32| -> Box<dyn Program> {
         let shares = u64::from(processes + processes / 2);
-        let own = if rank < processes / 2 { 2 } else { 1 };
-        let window_ns = if halves { mean_ns * own * u64::from(processes) / shares } else { mean_ns };
+        let parts = if rank < processes / 2 { 2 } else { 1 };
+        let window_ns = if halves { mean_ns * parts * u64::from(processes) / shares } else { mean_ns };
         Box::new(Process {
             rank,
             processes,

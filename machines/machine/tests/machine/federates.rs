@@ -53,12 +53,12 @@ fn machine<M: Model + 'static>(
         }));
     }
     while programs.peek().is_some() {
-        let own = programs.by_ref().take(together).collect();
+        let processes = programs.by_ref().take(together).collect();
         let number = spec.domains.len();
         spec.domains.push(DomainSpec::new(
             format!("DOM{}", number + 1),
             (number % policies.len()) as u32,
-            own,
+            processes,
         ));
     }
     spec

@@ -138,9 +138,9 @@ fn vcpus_run_where_they_are_pinned_and_only_there() {
     spec.domains.push(pinned("hears", 0, 1, &[Act::Receive(Wait::Block), Act::Compute(30 * MS)]));
     let (_, watch) = watched(spec);
     for (vcpu, pcpu) in [(1, 3), (2, 2), (3, 1), (5, 2), (6, 1)] {
-        let mut own = watch.stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
-        assert!(own.clone().count() > 0, "VCPU {vcpu}");
-        assert!(own.all(|stretch| stretch.pcpu == pcpu), "VCPU {vcpu}");
+        let mut stretches_of = watch.stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
+        assert!(stretches_of.clone().count() > 0, "VCPU {vcpu}");
+        assert!(stretches_of.all(|stretch| stretch.pcpu == pcpu), "VCPU {vcpu}");
     }
 }
 

@@ -73,8 +73,8 @@ pub fn pinned(name: &str, host: u32, pin: u32, acts: &[Act]) -> DomainSpec {
 
 /// Competing load: always computes, pinned to `pin`.
 pub fn hog(host: u32, pin: u32) -> DomainSpec {
-    let own = DomainSpec::new("hog", host, vec![repeated(&[Act::Compute(1_000 * MS)])]);
-    DomainSpec { pins: vec![pin], background: true, ..own }
+    let hog = DomainSpec::new("hog", host, vec![repeated(&[Act::Compute(1_000 * MS)])]);
+    DomainSpec { pins: vec![pin], background: true, ..hog }
 }
 
 /// Runs a machine that is sound.
@@ -120,10 +120,11 @@ pub struct Watch {
 impl Watch {
     /// Where and when domain `dom` ran, in the order of time.
     pub fn of(&self, dom: u32) -> Vec<(u32, u64, u64)> {
-        let own = self.stretches.iter().filter(|stretch| stretch.dom == dom);
-        let mut own: Vec<_> = own.map(|stretch| (stretch.pcpu, stretch.from_ns, stretch.to_ns)).collect();
-        own.sort_unstable_by_key(|(pcpu, from_ns, _)| (*from_ns, *pcpu));
-        own
+        let of_domain = self.stretches.iter().filter(|stretch| stretch.dom == dom);
+        let mut of_domain: Vec<_> =
+            of_domain.map(|stretch| (stretch.pcpu, stretch.from_ns, stretch.to_ns)).collect();
+        of_domain.sort_unstable_by_key(|(pcpu, from_ns, _)| (*from_ns, *pcpu));
+        of_domain
     }
 }
 

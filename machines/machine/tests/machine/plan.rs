@@ -72,9 +72,9 @@ impl Plan {
         }
         let mut scripts = self.scripts.iter();
         for (number, plan) in self.domains.iter().enumerate() {
-            let own = scripts.by_ref().take(plan.processes as usize);
+            let scripts_of = scripts.by_ref().take(plan.processes as usize);
             // What only competes goes on for ever, and takes its time.
-            let processes = own.map(|acts| match plan.background {
+            let processes = scripts_of.map(|acts| match plan.background {
                 true => repeated(&[acts, &[Act::Compute(10 * US)][..]].concat()),
                 false => script(acts),
             });
@@ -222,8 +222,8 @@ pub fn wild() -> impl Strategy<Value = Plan> {
     let stay = (0..300_000u64, 1..500_000u64, 0..8u32);
     (empty(2..=6), vec(vec(step, 0..20), 18), vec(stay, 6)).prop_map(|(mut plan, scripts, stays)| {
         let processes = plan.scripts.len();
-        for (own, steps) in plan.scripts.iter_mut().zip(scripts) {
-            own.extend(steps.into_iter().map(|(act, to)| match (act, to) {
+        for (script, steps) in plan.scripts.iter_mut().zip(scripts) {
+            script.extend(steps.into_iter().map(|(act, to)| match (act, to) {
                 (Act::Send(_, bytes), Some(to)) => Act::Send(to.index(processes) as u32, bytes),
                 (act, _) => act,
             }));

@@ -134,9 +134,9 @@ fn check_orderly(plan: &Plan, kind: &str) {
     }
     let work_ns = work_ns(plan);
     for (number, host) in ran.report.hosts.iter().enumerate() {
-        let own = ran.report.domains.iter().zip(&plan.domains);
+        let domains = ran.report.domains.iter().zip(&plan.domains);
         let polled =
-            own.filter(|(_, domain)| domain.host == number as u32).map(|(report, _)| report.polled_ns);
+            domains.filter(|(_, domain)| domain.host == number as u32).map(|(report, _)| report.polled_ns);
         let (work_ns, taken) = work_ns[number];
         let least = work_ns + host.overhead_ns + polled.sum::<u64>();
         let [expected, most] = [taken.min(1), taken].map(|events| least + events * plan.costs.event_ns);
@@ -165,16 +165,16 @@ fn check_wild(plan: &Plan, kind: &str) {
     assert_eq!(result.report, again.report, "{kind}");
     check_order(&result);
     for (process, program) in plan.scripts.iter().enumerate() {
-        let own = Script::of(&result, process);
-        assert_eq!(own.got, Script::of(&again, process).got);
+        let script = Script::of(&result, process);
+        assert_eq!(script.got, Script::of(&again, process).got);
         let domain = &plan.domains[plan.domain_of(process as u32)];
         if result.report.ended == Ended::Done && !domain.background && domain.leaves_ns.is_none() {
-            assert_eq!(own.began_ns.len(), program.len() + 1, "{kind}: process {process} is not done");
+            assert_eq!(script.began_ns.len(), program.len() + 1, "{kind}: process {process} is not done");
         }
         if domain.arrives_ns == 0 && domain.leaves_ns.is_none() {
             // Nothing was lost on the way to who was there all the time.
             let mut next: BTreeMap<u32, u64> = BTreeMap::new();
-            for got in &own.got {
+            for got in &script.got {
                 let next = next.entry(got.from).or_default();
                 assert_eq!(got.number, *next, "{kind}: from {} to {process}", got.from);
                 *next += 1;

@@ -30,8 +30,8 @@ fn processes_of_a_guest_stall_one_by_one() {
     let mut spec = host(3);
     spec.costs.ring_slots = 1;
     spec.hosts[0].dom0_pins = vec![1];
-    let own = [Act::Send(2, 0)];
-    spec.domains.push(domain("from", &[&own, &own]));
+    let sends = [Act::Send(2, 0)];
+    spec.domains.push(domain("from", &[&sends, &sends]));
     spec.domains[0].pins = vec![0];
     spec.domains.push(pinned("to", 0, 2, &[Act::Receive(Wait::Block); 2]));
     spec.domains.push(hog(0, 1));
@@ -90,9 +90,9 @@ fn packets_from_a_link_stay_in_order_when_the_ring_of_their_guest_is_full() {
     to.pins = vec![0];
     spec.domains.push(to);
     spec.domains.push(hog(1, 0));
-    for (own, other) in [(3, 4), (4, 3)] {
+    for (process, other) in [(3, 4), (4, 3)] {
         let mut busy = domain("busy", &[]);
-        busy.processes.push(repeated(&[Act::Send(other, 0), Act::Compute(own as u64 * 7 * US)]));
+        busy.processes.push(repeated(&[Act::Send(other, 0), Act::Compute(process as u64 * 7 * US)]));
         (busy.host, busy.background) = (1, true);
         spec.domains.push(busy);
     }

@@ -71,9 +71,9 @@ impl Script {
     }
 
     pub fn done_ns(ran: &Ran, process: usize) -> u64 {
-        let own = Self::of(ran, process);
-        assert_eq!(own.began_ns.len(), own.acts.len() + 1, "process {process} is done");
-        own.began_ns[own.acts.len()]
+        let script = Self::of(ran, process);
+        assert_eq!(script.began_ns.len(), script.acts.len() + 1, "process {process} is done");
+        script.began_ns[script.acts.len()]
     }
 }
 

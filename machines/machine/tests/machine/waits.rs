@@ -13,8 +13,8 @@ const POLL_BLOCK: Wait = Wait::PollThenBlock(50 * US);
 fn waits(mut spec: MachineSpec, wait: Wait) -> [u64; 3] {
     spec.domains.insert(0, pinned("to", 0, 0, &[Act::Receive(wait)]));
     let ran = ran(spec);
-    let own = &ran.report.domains[0];
-    [Script::got_ns(&ran, 0)[0], own.polled_ns, own.ran_ns].map(|span_ns| span_ns / US)
+    let domain = &ran.report.domains[0];
+    [Script::got_ns(&ran, 0)[0], domain.polled_ns, domain.ran_ns].map(|span_ns| span_ns / US)
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn who_polls_lets_other_processes_of_its_guest_run_by_quanta() {
         spec.domains
             .push(domain("guest", &[&[Act::Receive(wait)], &[Act::Compute(1_498 * US), Act::Send(0, 0)]]));
         let ran = ran(spec);
-        let own = &ran.report.domains[0];
-        [Script::got_ns(&ran, 0)[0], own.polled_ns, own.ran_ns].map(|span_ns| span_ns / US)
+        let domain = &ran.report.domains[0];
+        [Script::got_ns(&ran, 0)[0], domain.polled_ns, domain.ran_ns].map(|span_ns| span_ns / US)
     };
     assert_eq!(waits(Wait::Block), [1_500, 0, 1_500]);
     // A quantum of 1 ms each time before the other one has its turn; that one needs two turns.

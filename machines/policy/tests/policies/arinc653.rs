@@ -115,18 +115,18 @@ proptest! {
         frames in 1u64..6,
     ) {
         // Gaps and windows one after the other, in microseconds.
-        let frame_ns = parts.iter().map(|(gap, own)| (gap + own) * 1_000).sum::<u64>().max(10_000);
+        let frame_ns = parts.iter().map(|(gap, part)| (gap + part) * 1_000).sum::<u64>().max(10_000);
         let settings = Settings::default().with("major_frame", Setting::Nanos(frame_ns));
         let mut lab = Lab::new("arinc653", settings, pcpus);
         let mut at_ns = 0;
         let mut windows = Vec::new();
-        for (gap, own) in &parts {
+        for (gap, part) in &parts {
             at_ns += gap * 1_000;
-            windows.push((at_ns, at_ns + own * 1_000));
+            windows.push((at_ns, at_ns + part * 1_000));
             let mut all = hogs(pcpus as usize);
             all[0].1 = Some(pcpus - 1);
-            lab.domain(false, &all, false, window(at_ns, own * 1_000)).expect("they are apart");
-            at_ns += own * 1_000;
+            lab.domain(false, &all, false, window(at_ns, part * 1_000)).expect("they are apart");
+            at_ns += part * 1_000;
         }
         lab.run(frames * frame_ns);
         for stretch in lab.stretches() {
@@ -135,9 +135,9 @@ proptest! {
             let (begins, ends) = (stretch.from_ns % frame_ns, stretch.to_ns % frame_ns);
             prop_assert!(begins == from_ns && ends == to_ns % frame_ns, "{stretch:?}");
         }
-        for (number, (_, own)) in parts.iter().enumerate() {
+        for (number, (_, part)) in parts.iter().enumerate() {
             for vcpu in 0..pcpus {
-                prop_assert_eq!(lab.ran_ns(number as u32 * pcpus + vcpu), own * 1_000 * frames);
+                prop_assert_eq!(lab.ran_ns(number as u32 * pcpus + vcpu), part * 1_000 * frames);
             }
         }
     }

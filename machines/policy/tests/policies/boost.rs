@@ -22,8 +22,8 @@ fn order(kind: &str, changes: &[(u64, u32, u32)]) -> Vec<u32> {
         lab.pending(*dom, *messages);
     }
     lab.run(150 * MS);
-    let stretches = lab.stretches().into_iter().filter(|own| own.from_ns >= 100 * MS);
-    stretches.map(|own| own.vcpu).collect()
+    let stretches = lab.stretches().into_iter().filter(|stretch| stretch.from_ns >= 100 * MS);
+    stretches.map(|stretch| stretch.vcpu).collect()
 }
 
 #[test]

@@ -96,16 +96,16 @@ proptest! {
 
     #[test]
     fn hogs_share_by_advance(advances in prop::collection::vec(1u64..=20, 2..20), pcpus in 1u32..=4) {
-        let part = |own: u64| 1.0 / own as f64;
-        let total: f64 = advances.iter().map(|own| part(*own)).sum();
-        let due_ns = |own: u64| (10_000 * MS * u64::from(pcpus)) as f64 * part(own) / total;
+        let part = |advanced: u64| 1.0 / advanced as f64;
+        let total: f64 = advances.iter().map(|advanced| part(*advanced)).sum();
+        let due_ns = |advanced: u64| (10_000 * MS * u64::from(pcpus)) as f64 * part(advanced) / total;
         // A VCPU whose share is (nearly) all of a PCPU cannot make up for time that it waited.
-        prop_assume!(pcpus == 1 || advances.iter().all(|own| due_ns(*own) <= (6_000 * MS) as f64));
+        prop_assume!(pcpus == 1 || advances.iter().all(|advanced| due_ns(*advanced) <= (6_000 * MS) as f64));
         let mut lab = Lab::new("bvt", Settings::default(), pcpus);
-        advances.iter().for_each(|own| { lab.hog(advance(*own)); });
+        advances.iter().for_each(|advanced| { lab.hog(advance(*advanced)); });
         lab.run(10_000 * MS);
-        for (vcpu, own) in advances.iter().enumerate() {
-            let wrong_ns = (lab.ran_ns(vcpu as u32) as f64 - due_ns(*own)).abs();
+        for (vcpu, advanced) in advances.iter().enumerate() {
+            let wrong_ns = (lab.ran_ns(vcpu as u32) as f64 - due_ns(*advanced)).abs();
             prop_assert!(wrong_ns <= (100 * MS) as f64, "VCPU {vcpu} of {advances:?} on {pcpus}: {wrong_ns} ns");
         }
     }
@@ -131,12 +131,12 @@ proptest! {
         // On one PCPU, the VCPU that runs is ahead of the least of the others by at most 5 ms of its own CPU
         // time.
         let mut lab = Lab::new("bvt", Settings::default(), 1);
-        advances.iter().for_each(|own| { lab.hog(advance(*own)); });
+        advances.iter().for_each(|advanced| { lab.hog(advance(*advanced)); });
         lab.run(until * US);
         let avt = |vcpu: u32| lab.ran_ns(vcpu) * advances[vcpu as usize];
         let least = (0..advances.len() as u32).map(avt).min().expect("there are some");
-        for (vcpu, own) in advances.iter().enumerate() {
-            prop_assert!(avt(vcpu as u32) - least <= 5 * MS * own, "VCPU {vcpu} of {advances:?}");
+        for (vcpu, advanced) in advances.iter().enumerate() {
+            prop_assert!(avt(vcpu as u32) - least <= 5 * MS * advanced, "VCPU {vcpu} of {advances:?}");
         }
     }
 }

@@ -36,6 +36,6 @@ impl Lab {
     /// A value of a VCPU in the policy's dump, by name.
     pub fn key(&self, vcpu: u32, name: &str) -> i64 {
         let dump = self.policy.dump(self.now_ns);
-        key(dump.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there"), name)
+        key(dump.iter().find(|standing| standing.vcpu == VcpuId(vcpu)).expect("it is there"), name)
     }
 }

@@ -67,12 +67,12 @@ fn check_told(lab: &Lab, pcpus: u32, vcpus: usize) {
     let dump = lab.policy.dump(lab.now_ns);
     assert_eq!(dump.len(), vcpus);
     let runs_on = |vcpu| running.iter().find(|(running, _)| *running == vcpu).map(|(_, pcpu)| *pcpu);
-    dump.iter().for_each(|own| assert_eq!(own.runs_on, runs_on(own.vcpu), "{own:?}"));
-    dump.iter().for_each(|own| assert!(own.awake || own.runs_on.is_none(), "{own:?}"));
+    dump.iter().for_each(|standing| assert_eq!(standing.runs_on, runs_on(standing.vcpu), "{standing:?}"));
+    dump.iter().for_each(|standing| assert!(standing.awake || standing.runs_on.is_none(), "{standing:?}"));
 }
 
-fn play(kind: &str, own: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<Stretch> {
-    let mut lab = Lab::new(kind, own, pcpus);
+fn play(kind: &str, values: Settings, pcpus: u32, events: &[(u64, Event)]) -> Vec<Stretch> {
+    let mut lab = Lab::new(kind, values, pcpus);
     let mut doms: Vec<(DomId, Vec<u32>)> = Vec::new();
     let mut vcpus = 0;
     for (after_us, event) in events {
@@ -143,10 +143,10 @@ proptest! {
     #[test]
     fn every_decision_is_sound_whatever_comes(pcpus in 1_u32..5, events in events()) {
         for (variant, kind) in KINDS.split(' ').enumerate() {
-            let own = settings(kind, variant);
-            let first = play(kind, own.clone(), pcpus, &events);
+            let values = settings(kind, variant);
+            let first = play(kind, values.clone(), pcpus, &events);
             let rules = kind.starts_with("cs") || kind.starts_with("boost") || kind == "govindan";
-            let again = if rules { own.with("choice", Setting::Word("scan".into())) } else { own };
+            let again = if rules { values.with("choice", Setting::Word("scan".into())) } else { values };
             prop_assert_eq!(first, play(kind, again, pcpus, &events), "{}", kind);
         }
     }

@@ -14,7 +14,7 @@ fn weight(weight: u64) -> Settings {
 
 fn credit(lab: &Lab, vcpu: u32) -> i64 {
     let standings = lab.policy.dump(lab.now_ns);
-    standings.iter().find(|own| own.vcpu == VcpuId(vcpu)).expect("it is there").keys[0].1
+    standings.iter().find(|standing| standing.vcpu == VcpuId(vcpu)).expect("it is there").keys[0].1
 }
 
 #[test]
@@ -172,7 +172,7 @@ proptest! {
         // A VCPU whose share is (nearly) all of a PCPU cannot make up for time that it waited.
         prop_assume!(pcpus == 1 || weights.iter().all(|weight| due_ns(*weight) <= 6_000 * MS));
         let mut lab = Lab::new("credit2", Settings::default(), pcpus);
-        weights.iter().for_each(|own| { lab.hog(weight(own * 100)); });
+        weights.iter().for_each(|share| { lab.hog(weight(share * 100)); });
         lab.run(10_000 * MS);
         // On one PCPU no VCPU has credits left at a reset. On several, a VCPU that runs elsewhere has what is
         // left of its slice of at most 2 ms, and the reset takes all but half a millisecond of that. This
@@ -180,9 +180,9 @@ proptest! {
         // 1 on three PCPUs.
         let heaviest = weights.iter().max().expect("there are two at least");
         let resets = 10_000 * MS * u64::from(pcpus) * heaviest / (total * 10 * MS);
-        for (vcpu, own) in weights.iter().enumerate() {
-            let (ran_ns, due_ns) = (lab.ran_ns(vcpu as u32), due_ns(*own));
-            let taken_ns = if pcpus == 1 { 0 } else { resets * 1_500 * US * own / heaviest };
+        for (vcpu, share) in weights.iter().enumerate() {
+            let (ran_ns, due_ns) = (lab.ran_ns(vcpu as u32), due_ns(*share));
+            let taken_ns = if pcpus == 1 { 0 } else { resets * 1_500 * US * share / heaviest };
             prop_assert!(ran_ns + 100 * MS + taken_ns >= due_ns, "VCPU {vcpu} of {weights:?} on {pcpus}: {ran_ns} of {due_ns} ns");
             prop_assert!(pcpus > 1 || ran_ns <= due_ns + 100 * MS, "VCPU {vcpu} of {weights:?}: {ran_ns} of {due_ns} ns");
         }

@@ -45,8 +45,8 @@ fn only_csdd_has_dom0_first() {
         lab.pending(1, 7);
         lab.pending(2, 3);
         lab.run(24 * MS);
-        let later = lab.stretches().into_iter().filter(|own| own.from_ns >= 12 * MS);
-        later.map(|own| own.vcpu).collect::<Vec<_>>()
+        let later = lab.stretches().into_iter().filter(|stretch| stretch.from_ns >= 12 * MS);
+        later.map(|stretch| stretch.vcpu).collect::<Vec<_>>()
     };
     assert_eq!(order("csde"), [1, 2, 0]);
     assert_eq!(order("csdd"), [0, 1, 2]);

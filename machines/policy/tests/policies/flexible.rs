@@ -24,7 +24,10 @@ fn with_messages(lab: &mut Lab, doms: &[u32], millis: u64) {
 fn classes(lab: &Lab) -> Vec<i64> {
     let class = |(name, class): &(&str, i64)| (*name == "class").then_some(*class);
     let standings = lab.policy.dump(lab.now_ns);
-    standings.iter().map(|own| own.keys.iter().find_map(class).expect("everybody has one")).collect()
+    standings
+        .iter()
+        .map(|standing| standing.keys.iter().find_map(class).expect("everybody has one"))
+        .collect()
 }
 
 #[test]
@@ -43,8 +46,9 @@ fn classes_come_from_use_and_messages_and_decide_who_fills_the_gaps() {
     let slots = |from_ms: u64| {
         let from_ns = from_ms * MS;
         let stretches = lab.stretches();
-        let within = stretches.iter().filter(|own| own.to_ns > from_ns && own.from_ns < from_ns + 10 * MS);
-        let mut vcpus: Vec<u32> = within.map(|own| own.vcpu).collect();
+        let within =
+            stretches.iter().filter(|stretch| stretch.to_ns > from_ns && stretch.from_ns < from_ns + 10 * MS);
+        let mut vcpus: Vec<u32> = within.map(|stretch| stretch.vcpu).collect();
         vcpus.sort_unstable();
         vcpus.dedup();
         vcpus

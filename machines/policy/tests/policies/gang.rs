@@ -21,7 +21,7 @@ fn gang(number: u64) -> Settings {
 /// In the order of time, then of PCPUs.
 fn sorted(lab: &Lab) -> Vec<Stretch> {
     let mut stretches = lab.stretches();
-    stretches.sort_by_key(|own| (own.from_ns, own.pcpu));
+    stretches.sort_by_key(|stretch| (stretch.from_ns, stretch.pcpu));
     stretches
 }
 
@@ -47,7 +47,7 @@ fn an_alternate_runs_while_the_owner_of_the_slot_sleeps() {
     lab.domain(false, &[(always, None), (blocks, None)], true, Settings::default()).expect("it is admitted");
     hogs(&mut lab, 2, Settings::default()).expect("it is admitted");
     lab.run(30 * MS);
-    let right: Vec<_> = sorted(&lab).into_iter().filter(|own| own.pcpu == 1).collect();
+    let right: Vec<_> = sorted(&lab).into_iter().filter(|stretch| stretch.pcpu == 1).collect();
     let expected = [
         // Asleep from 4 to 7; 3 ms of the next 4 ms until the slot ends.
         ran(1, 1, 0, 4 * MS),
@@ -126,7 +126,7 @@ fn a_vcpu_can_be_moved_and_a_domain_removed() {
     lab.run(45 * MS);
     // Slots: 10 to 20 the second row, 20 to 30 the first one: until 25, when the second domain goes, and its
     // PCPU is free.
-    let right: Vec<_> = sorted(&lab).into_iter().filter(|own| own.pcpu == 1).collect();
+    let right: Vec<_> = sorted(&lab).into_iter().filter(|stretch| stretch.pcpu == 1).collect();
     let expected = [
         ran(1, 1, 0, 10 * MS),
         ran(1, 2, 10 * MS, 20 * MS),
@@ -138,12 +138,14 @@ fn a_vcpu_can_be_moved_and_a_domain_removed() {
 
 /// How long all of `vcpus` have run at once.
 fn together_ns(stretches: &[Stretch], vcpus: &[u32]) -> u64 {
-    let mut ends: Vec<u64> = stretches.iter().flat_map(|own| [own.from_ns, own.to_ns]).collect();
+    let mut ends: Vec<u64> = stretches.iter().flat_map(|stretch| [stretch.from_ns, stretch.to_ns]).collect();
     ends.sort_unstable();
     ends.dedup();
     let all = |at_ns: u64| {
         let runs = |vcpu: &u32| {
-            stretches.iter().any(|own| own.vcpu == *vcpu && own.from_ns <= at_ns && at_ns < own.to_ns)
+            stretches
+                .iter()
+                .any(|stretch| stretch.vcpu == *vcpu && stretch.from_ns <= at_ns && at_ns < stretch.to_ns)
         };
         vcpus.iter().all(runs)
     };

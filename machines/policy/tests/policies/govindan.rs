@@ -28,8 +28,8 @@ fn report_pending(lab: &mut Lab, at_ms: u64, dom: u32, messages: u32) {
 fn order(lab: &mut Lab, from_ms: u64, to_ms: u64) -> Vec<u32> {
     lab.run(to_ms * MS);
     let stretches = lab.stretches().into_iter();
-    let within = stretches.filter(|own| own.from_ns >= from_ms * MS && own.to_ns <= to_ms * MS);
-    within.map(|own| own.vcpu).collect()
+    let within = stretches.filter(|stretch| stretch.from_ns >= from_ms * MS && stretch.to_ns <= to_ms * MS);
+    within.map(|stretch| stretch.vcpu).collect()
 }
 
 #[test]

@@ -102,12 +102,12 @@ fn a_yield_boosts_the_first_with_messages() {
         let yields = vec![Act::Compute(MS), Act::Yield];
         lab.guest(yields);
         lab.hogs(3);
-        let own = [ran(0, 0, 0, MS / 2), ran(0, 2, MS / 2, 9 * MS / 2), ran(0, 0, 9 * MS / 2, 5 * MS)];
+        let boosted = [ran(0, 0, 0, MS / 2), ran(0, 2, MS / 2, 9 * MS / 2), ran(0, 0, 9 * MS / 2, 5 * MS)];
         let usual = [ran(0, 0, 0, MS), ran(0, 2, MS, 5 * MS)];
         report_pending(&mut lab, 500, 2, 1);
         lab.run(5 * MS);
         match reaction {
-            "immediate-boost" => assert_eq!(lab.stretches(), own),
+            "immediate-boost" => assert_eq!(lab.stretches(), boosted),
             _ => assert_eq!(lab.stretches(), usual),
         }
     }
@@ -161,9 +161,9 @@ proptest! {
         for turn in 0..u64::from(with_messages) * 10 {
             let now_ns = turn * 2 * MS + MS;
             let stretches = lab.stretches();
-            let runs = stretches.iter().find(|own| own.from_ns <= now_ns && now_ns < own.to_ns);
+            let runs = stretches.iter().find(|stretch| stretch.from_ns <= now_ns && now_ns < stretch.to_ns);
             let due = VcpuId((turn % u64::from(with_messages)) as u32);
-            prop_assert_eq!(runs.map(|own| VcpuId(own.vcpu)), Some(due));
+            prop_assert_eq!(runs.map(|stretch| VcpuId(stretch.vcpu)), Some(due));
         }
     }
 }

@@ -38,8 +38,8 @@ pub fn ran(pcpu: u32, vcpu: u32, from_ns: u64, to_ns: u64) -> Stretch {
 
 /// How long `vcpu` ran between two times.
 pub fn within(stretches: &[Stretch], vcpu: u32, from_ns: u64, to_ns: u64) -> u64 {
-    let own = stretches.iter().filter(|own| own.vcpu == vcpu);
-    own.map(|own| own.to_ns.min(to_ns).saturating_sub(own.from_ns.max(from_ns))).sum()
+    let stretch = stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
+    stretch.map(|stretch| stretch.to_ns.min(to_ns).saturating_sub(stretch.from_ns.max(from_ns))).sum()
 }
 
 struct Vcpu {
@@ -111,7 +111,7 @@ impl Lab {
     ) -> Result<DomId, PolicyError> {
         let dom = DomId(self.doms);
         let first = self.vcpus.len() as u32;
-        let vcpus: Vec<_> = (0..scripts.len() as u32).map(|own| VcpuId(first + own)).collect();
+        let vcpus: Vec<_> = (0..scripts.len() as u32).map(|number| VcpuId(first + number)).collect();
         let pins: Vec<_> = scripts.iter().map(|(_, pin)| pin.map(PcpuId)).collect();
         let domain = NewDomain { dom, privileged, vcpus: vcpus.clone(), pins: pins.clone() };
         self.policy.add(self.now_ns, &domain, &mut settings, &mut self.orders)?;
@@ -252,7 +252,7 @@ impl Lab {
     }
 
     fn place(&self, vcpu: VcpuId) -> Option<PcpuId> {
-        let found = self.running.iter().position(|running| running.is_some_and(|(own, _)| own == vcpu));
+        let found = self.running.iter().position(|running| running.is_some_and(|(on, _)| on == vcpu));
         found.map(|pcpu| PcpuId(pcpu as u32))
     }
 
@@ -261,9 +261,9 @@ impl Lab {
         if let Some(pcpu) = self.place(vcpu) {
             let (_, from_ns) = self.running[pcpu.index()].expect("it runs there");
             let ran_ns = self.now_ns - from_ns;
-            let own = &mut self.vcpus[vcpu.index()];
-            own.left_ns = own.left_ns.saturating_sub(ran_ns);
-            own.ran_ns += ran_ns;
+            let player = &mut self.vcpus[vcpu.index()];
+            player.left_ns = player.left_ns.saturating_sub(ran_ns);
+            player.ran_ns += ran_ns;
             self.running[pcpu.index()] = Some((vcpu, self.now_ns));
             self.stretches.push(Stretch { pcpu: pcpu.0, vcpu: vcpu.0, from_ns, to_ns: self.now_ns });
         }
@@ -286,17 +286,17 @@ impl Lab {
     /// Takes the next step of the script.
     fn step(&mut self, vcpu: VcpuId) {
         loop {
-            let own = &mut self.vcpus[vcpu.index()];
-            if own.at == own.script.len() && own.repeats {
-                own.at = 0;
+            let player = &mut self.vcpus[vcpu.index()];
+            if player.at == player.script.len() && player.repeats {
+                player.at = 0;
             }
-            let act = own.script.get(own.at).copied();
-            own.at += 1;
+            let act = player.script.get(player.at).copied();
+            player.at += 1;
             match act {
                 Some(Act::Compute(need_ns)) => {
-                    own.left_ns = need_ns;
-                    if !own.awake {
-                        own.awake = true;
+                    player.left_ns = need_ns;
+                    if !player.awake {
+                        player.awake = true;
                         self.policy.wake(self.now_ns, vcpu, &mut self.orders);
                     } else if let Some(pcpu) = self.place(vcpu) {
                         let turn = self.turns[pcpu.index()];
@@ -311,14 +311,14 @@ impl Lab {
                 }
                 Some(Act::Lvt(lvt_ns)) => self.policy.lvt(self.now_ns, vcpu, lvt_ns, &mut self.orders),
                 Some(Act::Sleep(span_ns)) => {
-                    if own.awake {
+                    if player.awake {
                         self.fall_asleep(vcpu);
                     }
                     self.push(self.now_ns + span_ns, Due::Wake(vcpu));
                     return;
                 }
                 None => {
-                    if own.awake {
+                    if player.awake {
                         self.fall_asleep(vcpu);
                     }
                     return;
@@ -356,10 +356,10 @@ impl Lab {
         self.turns[pcpu.index()] += 1;
         let Some(vcpu) = pick.vcpu else { return };
         assert_eq!(self.place(vcpu), None, "{vcpu} is picked on {pcpu} while it runs");
-        let own = &self.vcpus[vcpu.index()];
-        assert!(own.awake, "{vcpu} is picked while it sleeps");
-        assert!(own.pin.is_none_or(|pin| pin == pcpu), "{vcpu} is picked on {pcpu} and pinned elsewhere");
-        let left_ns = own.left_ns;
+        let player = &self.vcpus[vcpu.index()];
+        assert!(player.awake, "{vcpu} is picked while it sleeps");
+        assert!(player.pin.is_none_or(|pin| pin == pcpu), "{vcpu} is picked on {pcpu} and pinned elsewhere");
+        let left_ns = player.left_ns;
         self.running[pcpu.index()] = Some((vcpu, self.now_ns));
         let turn = self.turns[pcpu.index()];
         self.push(self.now_ns + left_ns, Due::Done(vcpu, turn));

@@ -124,7 +124,7 @@ fn who_wakes_takes_its_own_pcpu_if_its_lvt_is_less() {
     lab.run(110 * MS);
     // It wakes at 101.2 ms where it was moved to.
     let last = lab.stretches().into_iter().rfind(|stretch| stretch.vcpu == 2);
-    assert_eq!(last.map(|own| own.pcpu), Some(1));
+    assert_eq!(last.map(|stretch| stretch.pcpu), Some(1));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn staggered_ticks_are_spread_over_a_tick() {
     lab.hogs(3);
     lab.run(10 * MS);
     for pcpu in 0..2 {
-        let stretches: Vec<_> = lab.stretches().into_iter().filter(|own| own.pcpu == pcpu).collect();
+        let stretches: Vec<_> = lab.stretches().into_iter().filter(|stretch| stretch.pcpu == pcpu).collect();
         assert!(stretches.len() > 20, "{stretches:?}");
         for stretch in &stretches[1..] {
             assert_eq!(stretch.from_ns % (100 * US), u64::from(pcpu) * 50 * US);

@@ -42,7 +42,8 @@ fn who_wakes_leaps_to_simulated_time_and_interrupts_nobody_within_a_lead() {
     lab.guest(vec![Act::Sleep(1_000 * US), Act::Compute(50 * US), Act::Sleep(MS)]);
     lab.run(1_300 * US);
     lab.assert_ran(US, "0: 0-1100, 1: 1100-1150, 0: 1150-1300");
-    let lvts: Vec<_> = lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt") as u64 / US).collect();
+    let lvts: Vec<_> =
+        lab.policy.dump(lab.now_ns).iter().map(|standing| key(standing, "lvt") as u64 / US).collect();
     assert_eq!(lvts, [1_250, 1_050]);
 }
 
@@ -191,17 +192,19 @@ fn nobody_runs_a_tick_ahead_of_one_that_waits() {
                 lab.pending(0, step + 1);
             }
             let dump = lab.policy.dump(lab.now_ns);
-            let awake = || dump.iter().filter(|own| own.awake);
-            for own in awake().filter(|own| own.vcpu.index() >= dom0 as usize) {
-                let Some(pcpu) = own.runs_on else { continue };
+            let awake = || dump.iter().filter(|standing| standing.awake);
+            for standing in awake().filter(|standing| standing.vcpu.index() >= dom0 as usize) {
+                let Some(pcpu) = standing.runs_on else { continue };
                 let waits = |other: &&Standing| other.runs_on.is_none() && may_run(&pins, other.vcpu, pcpu);
                 for other in awake().filter(waits) {
-                    let ahead_ns = key(own, "key") - key(other, "key");
-                    assert!(ahead_ns <= most_ns as i64, "seed {seed}: {own:?} runs, {other:?} waits");
+                    let ahead_ns = key(standing, "key") - key(other, "key");
+                    assert!(ahead_ns <= most_ns as i64, "seed {seed}: {standing:?} runs, {other:?} waits");
                 }
             }
-            let least =
-                awake().filter(|own| own.vcpu.index() >= dom0 as usize).map(|own| key(own, "lvt")).min();
+            let least = awake()
+                .filter(|standing| standing.vcpu.index() >= dom0 as usize)
+                .map(|standing| key(standing, "lvt"))
+                .min();
             assert!(least.is_none_or(|least| least >= simulated), "simulated time never falls");
             simulated = least.unwrap_or(simulated);
             assert!(lab.wasted().is_empty());
@@ -346,7 +349,9 @@ fn a_newcomer_starts_at_simulated_time() {
     let mut lab = lab(1);
     lab.hogs(2);
     lab.run(1_000 * US);
-    let lvts = |lab: &Lab| lab.policy.dump(lab.now_ns).iter().map(|own| key(own, "lvt")).collect::<Vec<_>>();
+    let lvts = |lab: &Lab| {
+        lab.policy.dump(lab.now_ns).iter().map(|standing| key(standing, "lvt")).collect::<Vec<_>>()
+    };
     let before = lvts(&lab);
     lab.hog(Settings::default());
     let after = lvts(&lab);

@@ -222,10 +222,12 @@ fn nobody_runs_while_a_lesser_sim_time_waits() {
         for _ in 0..60 {
             lab.run(lab.now_ns + 1 + dice.below(MS));
             let dump = lab.policy.dump(lab.now_ns);
-            let (run, wait): (Vec<_>, Vec<_>) =
-                dump.iter().filter(|own| own.awake).partition(|own| own.runs_on.is_some());
-            let greatest = run.iter().map(|own| key(own, "sim_time")).max();
-            let least = wait.iter().map(|own| key(own, "sim_time")).min();
+            let (run, wait): (Vec<_>, Vec<_>) = dump
+                .iter()
+                .filter(|standing| standing.awake)
+                .partition(|standing| standing.runs_on.is_some());
+            let greatest = run.iter().map(|standing| key(standing, "sim_time")).max();
+            let least = wait.iter().map(|standing| key(standing, "sim_time")).min();
             assert!(least.is_none_or(|least| Some(least) >= greatest), "seed {seed}: {dump:?}");
         }
     }

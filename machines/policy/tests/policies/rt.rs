@@ -148,8 +148,8 @@ proptest! {
             let vcpu = vcpu as u32;
             let period_ns = case.period_ns;
             let begins: Vec<u64> = if kind == "rt-sporadic" {
-                let own = stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
-                own.flat_map(|own| [own.from_ns, own.to_ns.saturating_sub(period_ns)]).collect()
+                let stretch = stretches.iter().filter(|stretch| stretch.vcpu == vcpu);
+                stretch.flat_map(|stretch| [stretch.from_ns, stretch.to_ns.saturating_sub(period_ns)]).collect()
             } else {
                 (0..lab.now_ns / period_ns).map(|period| period * period_ns).collect()
             };
@@ -190,7 +190,7 @@ proptest! {
         lab.migrate(waits, 1, true);
         let before = lab.stretches().len();
         lab.run(200 * MS);
-        prop_assert!(lab.stretches()[before..].iter().all(|own| own.vcpu != waits || own.pcpu == 1));
+        prop_assert!(lab.stretches()[before..].iter().all(|stretch| stretch.vcpu != waits || stretch.pcpu == 1));
         prop_assert!(lab.ran_ns(waits) > 50 * MS);
     }
 }

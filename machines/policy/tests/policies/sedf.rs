@@ -120,7 +120,11 @@ fn shares_can_be_changed_and_domains_moved_and_removed() {
     lab.migrate(0, 1, false);
     lab.run(300 * MS);
     assert_eq!((lab.ran_ns(0), lab.ran_ns(1)), (90 * MS, 150 * MS));
-    assert!(lab.stretches().iter().all(|own| (own.vcpu == 0 && own.from_ns > 205 * MS) == (own.pcpu == 1)));
+    assert!(
+        lab.stretches()
+            .iter()
+            .all(|stretch| (stretch.vcpu == 0 && stretch.from_ns > 205 * MS) == (stretch.pcpu == 1))
+    );
     lab.remove(DomId(1));
     lab.hog(share(10 * MS, 10 * MS, false));
     lab.run(400 * MS);

@@ -20,13 +20,13 @@ pub struct Decision {
 impl Decision {
     /// The VCPUs that are awake, do not run and may run on the PCPU.
     pub fn waiting(&self) -> impl Iterator<Item = &Standing> {
-        let waits = |own: &&Standing| own.awake && own.runs_on.is_none();
-        let may = |own: &&Standing| self.pins.get(&own.vcpu).is_none_or(|pin| *pin == self.pcpu);
+        let waits = |standing: &&Standing| standing.awake && standing.runs_on.is_none();
+        let may = |standing: &&Standing| self.pins.get(&standing.vcpu).is_none_or(|pin| *pin == self.pcpu);
         self.standings.iter().filter(waits).filter(may)
     }
 
     pub fn chosen(&self) -> Option<&Standing> {
-        self.standings.iter().find(|own| Some(own.vcpu) == self.pick.vcpu)
+        self.standings.iter().find(|standing| Some(standing.vcpu) == self.pick.vcpu)
     }
 
     /// Asserts that no waiting VCPU has a lesser value of `name` than the one that was picked.
@@ -40,7 +40,7 @@ impl Decision {
 
 /// A value of a standing, by name.
 pub fn key(standing: &Standing, name: &str) -> i64 {
-    let found = standing.keys.iter().find(|(own, _)| *own == name);
+    let found = standing.keys.iter().find(|(key, _)| *key == name);
     found.unwrap_or_else(|| panic!("{standing:?} has no {name}")).1
 }
 
@@ -179,9 +179,9 @@ pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stre
     let mut vcpus = if world.dom0 { add_domain(&mut lab, dice, true, world).1 } else { 0 };
     let mut doms = Vec::new();
     for _ in 0..1 + dice.below(8) {
-        let (dom, own) = add_domain(&mut lab, dice, false, world);
-        doms.push((dom, vcpus..vcpus + own));
-        vcpus += own;
+        let (dom, added) = add_domain(&mut lab, dice, false, world);
+        doms.push((dom, vcpus..vcpus + added));
+        vcpus += added;
     }
     while lab.now_ns < 60_000 * US {
         let until_ns = lab.now_ns + 1 + dice.below(900 * US);
@@ -189,9 +189,9 @@ pub fn live(mut lab: Lab, dice: &mut Dice, world: World) -> Vec<crate::lab::Stre
         assert!(lab.wasted().is_empty(), "{:?} idle at {}", lab.wasted(), lab.now_ns);
         let what = dice.below(12);
         if what == 0 || doms.is_empty() {
-            let (dom, own) = add_domain(&mut lab, dice, false, world);
-            doms.push((dom, vcpus..vcpus + own));
-            vcpus += own;
+            let (dom, added) = add_domain(&mut lab, dice, false, world);
+            doms.push((dom, vcpus..vcpus + added));
+            vcpus += added;
             continue;
         }
         let at = dice.below(doms.len() as u64) as usize;

@@ -65,7 +65,7 @@ fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
             let run = run.trials(protocol == Protocol::Auto);
             let report = run_on_changing_threads(run);
             let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
-            let Balancing { looks, moved: own, .. } = report.balancing.expect("LPs were to move");
+            let Balancing { looks, moved: more, .. } = report.balancing.expect("LPs were to move");
             // A leg with all LPs in one federate has nothing to look at.
             let all = if protocol == Protocol::Auto {
                 0..=report.legs - 1
@@ -73,7 +73,7 @@ fn lps_that_migrate_at_random_while_threads_change_change_nothing() {
                 report.legs - 1..=report.legs - 1
             };
             assert!(all.contains(&looks), "{what}: {looks} in {} legs, one at every pause", report.legs);
-            moved += own;
+            moved += more;
             assert_same(&facts(report), &case.reference, &what);
         }
     }

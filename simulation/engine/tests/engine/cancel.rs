@@ -87,8 +87,8 @@ impl Case {
     fn protocols(&self) -> impl Iterator<Item = Protocol> + use<> {
         let zero = self.model.lookahead == Time::ZERO;
         let all = Protocol::ALL.into_iter().map(|(protocol, ..)| protocol);
-        all.filter(move |own| {
-            !zero || matches!(own, Protocol::Auto | Protocol::Sequential | Protocol::Optimistic)
+        all.filter(move |protocol| {
+            !zero || matches!(protocol, Protocol::Auto | Protocol::Sequential | Protocol::Optimistic)
         })
     }
 

@@ -53,8 +53,8 @@ fn agreed(runs: Vec<Outcome>, reference: &crate::facts::Facts, what: &str) -> Ba
     let mut all: Vec<Balancing> = Vec::new();
     for (rank, run) in runs.into_iter().enumerate() {
         let report = run.unwrap_or_else(|error| panic!("{what}: process {rank}: {error}"));
-        let own = report.balancing.expect("LPs were to move");
-        all.push(Balancing { wall: Duration::ZERO, ..own });
+        let balancing = report.balancing.expect("LPs were to move");
+        all.push(Balancing { wall: Duration::ZERO, ..balancing });
         if rank == 0 {
             assert_same(&facts(report), reference, what);
         }

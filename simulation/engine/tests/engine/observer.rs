@@ -72,8 +72,8 @@ fn what_is_reported_is_what_happens_in_the_order_of_each_federate() {
                 "{what}: everything once"
             );
             for (federate, events) in reported {
-                let own: std::collections::BTreeSet<LpId> = events.iter().map(|(lp, ..)| *lp).collect();
-                let expected: Events = order.iter().filter(|(lp, ..)| own.contains(lp)).cloned().collect();
+                let lps: std::collections::BTreeSet<LpId> = events.iter().map(|(lp, ..)| *lp).collect();
+                let expected: Events = order.iter().filter(|(lp, ..)| lps.contains(lp)).cloned().collect();
                 let first =
                     events.iter().zip(&expected).position(|(reported, expected)| reported != expected);
                 assert_eq!(first, None, "{what}: federate {federate}");

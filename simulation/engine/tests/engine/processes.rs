@@ -24,7 +24,10 @@ pub type Outcome = Result<Report<<Mesh as Model>::Output>, RunError>;
 
 /// Protocols that several processes can run.
 pub fn protocols() -> impl Iterator<Item = Protocol> {
-    Protocol::ALL.into_iter().map(|(protocol, ..)| protocol).filter(|own| *own != Protocol::Sequential)
+    Protocol::ALL
+        .into_iter()
+        .map(|(protocol, ..)| protocol)
+        .filter(|protocol| *protocol != Protocol::Sequential)
 }
 
 /// Runs each of these as a process of one run.
@@ -75,11 +78,11 @@ fn however_many_processes_the_result_is_that_of_one() {
             for (rank, run) in runs.into_iter().enumerate() {
                 let report = run.unwrap_or_else(|error| panic!("{what}: process {rank}: {error}"));
                 assert_eq!(report.processes, way.processes, "{what}");
-                let own = facts(report);
+                let of_process = facts(report);
                 if rank == 0 {
-                    all = own;
+                    all = of_process;
                 } else {
-                    assert!(own.is_part_of(&all), "{what}: process {rank} says the same of all");
+                    assert!(of_process.is_part_of(&all), "{what}: process {rank} says the same of all");
                     joined += 1;
                 }
             }

@@ -69,15 +69,18 @@ fn records_are_complete_in_order_and_do_not_overlap() {
                 events,
                 "{what}: every event is counted once"
             );
-            for (worker, own) in by(&records, |record| record.worker) {
+            for (worker, slices) in by(&records, |record| record.worker) {
                 assert!(worker < workers, "{what}");
-                assert!(own.is_sorted_by(|a, b| a.start_ns <= a.end_ns && a.end_ns <= b.start_ns), "{what}");
+                assert!(
+                    slices.is_sorted_by(|a, b| a.start_ns <= a.end_ns && a.end_ns <= b.start_ns),
+                    "{what}"
+                );
             }
-            for (federate, mut own) in by(&records, |record| record.federate) {
+            for (federate, mut slices) in by(&records, |record| record.federate) {
                 assert!(federate < federates, "{what}");
-                own.sort_by_key(|record| (record.start_ns, record.end_ns));
-                assert!(own.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{what}: one worker at a time");
-                assert!(own.is_sorted_by_key(|record| record.time), "{what}: what was safe stays so");
+                slices.sort_by_key(|record| (record.start_ns, record.end_ns));
+                assert!(slices.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{what}: one worker at a time");
+                assert!(slices.is_sorted_by_key(|record| record.time), "{what}: what was safe stays so");
             }
         }
     }
@@ -127,12 +130,15 @@ fn what_is_run_ahead_and_rolled_back_is_seen() {
             assert_eq!(sum(&[RecordKind::Run, RecordKind::Ahead]), rollbacks.processed, "{what}");
             assert!(sum(&[RecordKind::Rollback]) <= rollbacks.undone, "{what}");
             rolled_back += sum(&[RecordKind::Rollback]);
-            for own in by(&records, |record| record.worker).values() {
-                assert!(own.is_sorted_by(|a, b| a.start_ns <= a.end_ns && a.end_ns <= b.start_ns), "{what}");
+            for slices in by(&records, |record| record.worker).values() {
+                assert!(
+                    slices.is_sorted_by(|a, b| a.start_ns <= a.end_ns && a.end_ns <= b.start_ns),
+                    "{what}"
+                );
             }
-            for own in by(&records, |record| record.federate).values_mut() {
-                own.sort_by_key(|record| (record.start_ns, record.end_ns));
-                assert!(own.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{what}: one worker at a time");
+            for slices in by(&records, |record| record.federate).values_mut() {
+                slices.sort_by_key(|record| (record.start_ns, record.end_ns));
+                assert!(slices.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{what}: one worker at a time");
             }
             let mut gvts: Vec<_> = records.iter().filter(|record| record.kind == RecordKind::Gvt).collect();
             gvts.sort_by_key(|gvt| gvt.end_ns);

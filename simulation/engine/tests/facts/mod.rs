@@ -82,6 +82,6 @@ impl Facts {
     /// committed.
     #[allow(dead_code, reason = "not all tests that share this module run several processes")]
     pub fn is_part_of(&self, whole: &Self) -> bool {
-        self.ended == whole.ended && self.committed.iter().all(|own| whole.committed.contains(own))
+        self.ended == whole.ended && self.committed.iter().all(|fact| whole.committed.contains(fact))
     }
 }

@@ -165,8 +165,8 @@ impl Mesh {
                     self.call_off(memory, cx);
                 }
             } else {
-                let own = &self.channels[cx.lp().index()];
-                let (to, lookahead) = own[cx.rng().below(own.len() as u64) as usize];
+                let declared = &self.channels[cx.lp().index()];
+                let (to, lookahead) = declared[cx.rng().below(declared.len() as u64) as usize];
                 cx.send(to, lookahead + extra, next);
             }
         }

@@ -125,7 +125,7 @@ fn build(
         degrees[link.from] += 1;
         degrees[link.to] += 1;
     }
-    let told = |line: usize| {
+    let at_line = |line: usize| {
         move |error: PacketError| {
             let error = error.to_string();
             let (problem, allowed) = error.rsplit_once("; allowed: ").unwrap_or((&error, "another graph"));
@@ -136,20 +136,20 @@ fn build(
     for (node, degree) in graph.nodes.iter().zip(degrees) {
         // Without hosts of their own, what has one link is a host.
         let kind = if hosts == 0 && degree <= 1 { NodeKind::Host } else { NodeKind::Router };
-        builder.node(node.name.as_str(), kind).map_err(told(node.line))?;
+        builder.node(node.name.as_str(), kind).map_err(at_line(node.line))?;
     }
     for (link, spec) in graph.links.iter().zip(specs) {
-        builder.link(link.from as u32, link.to as u32, spec).map_err(told(link.line))?;
+        builder.link(link.from as u32, link.to as u32, spec).map_err(at_line(link.line))?;
     }
     if let Some(access) = access {
         for (place, node) in (0..).zip(&graph.nodes) {
             for number in 0..hosts {
                 let name = &node.name;
                 let name = if hosts == 1 { format!("host-{name}") } else { format!("host-{name}-{number}") };
-                let host = builder.node(name, NodeKind::Host).map_err(told(node.line))?;
-                builder.link(host, place, access).map_err(told(node.line))?;
+                let host = builder.node(name, NodeKind::Host).map_err(at_line(node.line))?;
+                builder.link(host, place, access).map_err(at_line(node.line))?;
             }
         }
     }
-    builder.build().map_err(told(1))
+    builder.build().map_err(at_line(1))
 }

@@ -87,8 +87,8 @@ pub fn transfers(
                 );
                 return Err(entry.refuse("after", problem, "flows that end where it begins"));
             }
-            let own = numbers[number].expect("all flows of a table that waits are transfers");
-            transfers[own as usize].after = after_these;
+            let waiting = numbers[number].expect("all flows of a table that waits are transfers");
+            transfers[waiting as usize].after = after_these;
         }
     }
     Ok(transfers)

@@ -131,8 +131,8 @@ fn listed(counts: impl IntoIterator<Item = u64>) -> String {
 fn text(ranks: usize, line: &str, counts: &[u64]) -> String {
     let lines = (0..ranks).map(|rank| {
         let turned = counts.iter().cycle().skip(rank).take(counts.len());
-        let own = counts.get(rank).copied().unwrap_or(0).to_string();
-        let line = line.replace("OWN", &own).replace("ALL", &listed(counts.iter().copied()));
+        let count = counts.get(rank).copied().unwrap_or(0).to_string();
+        let line = line.replace("OWN", &count).replace("ALL", &listed(counts.iter().copied()));
         let line = line.replace("ROW", &listed(turned.copied()));
         format!("{rank} init\n{rank} compute {rank}e6\n{rank} {line}\n{rank} finalize\n")
     });

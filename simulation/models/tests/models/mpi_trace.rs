@@ -67,8 +67,8 @@ fn lu_sweeps_over_the_ranks_as_a_front() {
     for sweep in 0..SWEEPS {
         for y in 0..WIDTH {
             for x in 0..WIDTH {
-                let (own, ms) = (rank(x, y), 20 + (x * 7 + y * 3 + sweep) as u64);
-                let mut line = |action: String| text += &format!("{own} {action}\n");
+                let (here, ms) = (rank(x, y), 20 + (x * 7 + y * 3 + sweep) as u64);
+                let mut line = |action: String| text += &format!("{here} {action}\n");
                 // A message's transfer starts once its receiver is ready.
                 let mut start = expected[y][x];
                 if y > 0 {
@@ -77,7 +77,7 @@ fn lu_sweeps_over_the_ranks_as_a_front() {
                 }
                 if x > 0 {
                     line(format!("irecv {} {sweep} 400", rank(x - 1, y)));
-                    line(format!("wait {} {own} {sweep}", rank(x - 1, y)));
+                    line(format!("wait {} {here} {sweep}", rank(x - 1, y)));
                     start = start.max(expected[y][x - 1]) + DELAY_MS;
                 }
                 line(format!("compute {}", SPEED * ms as f64 / 1e3));

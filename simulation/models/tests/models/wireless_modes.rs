@@ -90,7 +90,7 @@ fn traced(text: &[u8], name: &str, format: &str, keys: &str) -> Result<Wireless,
 }
 
 fn line(lines: &[(&'static str, Value)], name: &str) -> Option<f64> {
-    lines.iter().find(|(own, _)| *own == name).and_then(|(_, value)| value.as_f64())
+    lines.iter().find(|(line, _)| *line == name).and_then(|(_, value)| value.as_f64())
 }
 
 /// Two hosts walk side by side, 5 apart, and hear each other in every step, however the file is written.

@@ -43,8 +43,9 @@ fn a_host_reaches_itself_over_the_loopback() {
         close(&[alone.expect("it shares nothing")], &[0.000_103_092_784]);
     }
     // A route of the host to itself replaces it: 1 ms and 1 s.
-    let own = BASE.replace("<route ", "<route src=\"a\" dst=\"a\"><link_ctn id=\"wire\"/></route><route ");
-    close(&ends(&platform(&own), FlowModel::CM02, &[("a", "a", 1e6)]), &[1.051]);
+    let with_route =
+        BASE.replace("<route ", "<route src=\"a\" dst=\"a\"><link_ctn id=\"wire\"/></route><route ");
+    close(&ends(&platform(&with_route), FlowModel::CM02, &[("a", "a", 1e6)]), &[1.051]);
 }
 
 #[test]

@@ -133,20 +133,20 @@ impl System {
             prop_assert!(used <= capacity * (1.0 + NEAR), "link {link} carries {used} of {capacity}");
         }
         for (number, flow) in &self.flows {
-            let own = rate(*number);
+            let got = rate(*number);
             prop_assert!(
-                own > 0.0 && own <= flow.bound * (1.0 + NEAR),
-                "flow {number} has {own} of {}",
+                got > 0.0 && got <= flow.bound * (1.0 + NEAR),
+                "flow {number} has {got} of {}",
                 flow.bound
             );
-            let level = own * flow.penalty * (1.0 + NEAR);
+            let level = got * flow.penalty * (1.0 + NEAR);
             let limits = |link: usize| {
                 let is_full = used(link) >= self.links[link].0 * (1.0 - NEAR);
                 is_full && self.over(link).all(|(other, flow, _)| rate(other) * flow.penalty <= level)
             };
             let is_limited =
-                own >= flow.bound * (1.0 - NEAR) || flow.links.iter().any(|(link, _)| limits(*link));
-            prop_assert!(is_limited, "flow {number} could be faster than {own}: {self:?}");
+                got >= flow.bound * (1.0 - NEAR) || flow.links.iter().any(|(link, _)| limits(*link));
+            prop_assert!(is_limited, "flow {number} could be faster than {got}: {self:?}");
         }
         Ok(())
     }

@@ -61,8 +61,8 @@ fn in_a_star_every_route_is_a_link_up_and_a_link_down() {
             assert_eq!(back(&there), route(&star, to, from), "{attributes}");
         }
     }
-    let own = cluster(3, "loopback_bw=\"1GBps\"");
-    assert!((0..3).all(|host| route(&own, host, host) == [format!("c_link_{host}_loopback")]));
+    let with_loopbacks = cluster(3, "loopback_bw=\"1GBps\"");
+    assert!((0..3).all(|host| route(&with_loopbacks, host, host) == [format!("c_link_{host}_loopback")]));
 }
 
 #[test]

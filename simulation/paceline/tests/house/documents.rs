@@ -197,7 +197,7 @@ fn prose(folder: &str) -> Vec<(String, String)> {
                 open.push(path);
             } else if path
                 .extension()
-                .is_some_and(|kind| ["rs", "md", "c", "h"].iter().any(|own| kind == *own))
+                .is_some_and(|kind| ["rs", "md", "c", "h"].iter().any(|ending| kind == *ending))
             {
                 let text = fs::read_to_string(&path).expect("sources are UTF-8");
                 let lines =

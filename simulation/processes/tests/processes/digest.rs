@@ -85,16 +85,16 @@ struct Place {
 
 /// The same without being async, with something that must not change threads.
 fn block(cx: &Process<u64>, permits: Semaphore, place: Place) -> Result<(), RequestError> {
-    let (here, own) = (Rc::new(thread::current().id()), thread_number());
+    let (here, number) = (Rc::new(thread::current().id()), thread_number());
     let done = cx.block_on(act(cx, permits, place));
-    assert_eq!((*here, own), (thread::current().id(), thread_number()), "who blocks stays on its thread");
+    assert_eq!((*here, number), (thread::current().id(), thread_number()), "who blocks stays on its thread");
     done
 }
 
 /// The address of something that every thread has for itself.
 fn thread_number() -> usize {
     thread_local!(static OWN: u8 = const { 0 });
-    OWN.with(|own| std::ptr::from_ref(own) as usize)
+    OWN.with(|local| std::ptr::from_ref(local) as usize)
 }
 
 fn world(case: u64, context: ContextKind) -> Simulation<u64, Constant> {

@@ -122,7 +122,7 @@ fn the_other_side_sees_no_message_and_no_success_that_there_was_not() {
     }) {
         let mut world = world().on_panic(OnPanic::Process);
         let saw = Arc::new(Mutex::new(None));
-        let own = Arc::clone(&saw);
+        let shared = Arc::clone(&saw);
         let other = world.spawn("victim", THERE, move |cx| victim(cx, end, sends));
         world.spawn("peer", HERE, async move |cx: Process<u32>| {
             cx.sleep(Time::millis(if flows { 1500 } else { 2500 })).await;
@@ -130,7 +130,7 @@ fn the_other_side_sees_no_message_and_no_success_that_there_was_not() {
                 true => cx.receive_within("box", secs(3)).await.map(drop),
                 false => cx.send_within("box", 8, 1.0, secs(3)).await,
             };
-            *own.lock().unwrap() = Some((result, cx.now().as_nanos() / 100_000_000));
+            *shared.lock().unwrap() = Some((result, cx.now().as_nanos() / 100_000_000));
         });
         world.spawn("fate", HERE, move |cx| fate(cx, end, other));
         let report = run(world);

@@ -119,13 +119,13 @@ fn what_one_process_leaves_over_is_carried_to_who_waits_for_it() {
     async fn turns(cx: Process<u32>, how: usize) {
         let (mine, others) = (cx.semaphore(1), cx.semaphore(0));
         let (ping, pong, lock) = (cx.queue(), cx.queue(), cx.mutex());
-        let half = |own: bool| {
+        let half = |begins: bool| {
             async move |cx: Process<u32>| {
-                let (wait, wake) = if own { (mine, others) } else { (others, mine) };
-                let (get, put) = if own { (pong, ping) } else { (ping, pong) };
-                let (inbox, outbox) = if own { ("pong", "ping") } else { ("ping", "pong") };
+                let (wait, wake) = if begins { (mine, others) } else { (others, mine) };
+                let (get, put) = if begins { (pong, ping) } else { (ping, pong) };
+                let (inbox, outbox) = if begins { ("pong", "ping") } else { ("ping", "pong") };
                 for step in 0..TIMES / 2 {
-                    let first = own && step == 0;
+                    let first = begins && step == 0;
                     match how {
                         0 => wait.acquire(&cx).await.unwrap(),
                         1 if !first => drop(get.get(&cx).await.unwrap()),
@@ -135,7 +135,7 @@ fn what_one_process_leaves_over_is_carried_to_who_waits_for_it() {
                     let held = if how == 3 { Some(lock.lock(&cx).await.unwrap()) } else { None };
                     cx.compute(4.0).await.unwrap();
                     drop(held);
-                    let last = !own && step + 1 == TIMES / 2;
+                    let last = !begins && step + 1 == TIMES / 2;
                     match how {
                         0 => wake.release(&cx),
                         1 if !last => put.put(&cx, 1),

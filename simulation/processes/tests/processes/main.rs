@@ -158,10 +158,10 @@ fn computations_share_a_host_and_stand_still_while_their_process_is_suspended() 
         cx.resume(slow);
     });
     world.spawn("itself", THERE, async |cx: Process<u32>| {
-        let own = cx.id();
+        let id = cx.id();
         let friend = async move |cx: Process<u32>| {
             cx.sleep(secs(2)).await;
-            cx.resume(own);
+            cx.resume(id);
         };
         cx.spawn("friend", THERE, friend).await.unwrap();
         cx.suspend_itself().await;

@@ -96,17 +96,17 @@ fn the_exact_time_is_handed_on_from_process_to_process() {
     let (a, b) = (platform.host("a").unwrap(), platform.host("b").unwrap());
     // To and fro: 2000 messages of 4 bytes.
     let mut world = Simulation::on_platform(&platform, FlowModel::CM02);
-    for (host, own, other) in [(a, 1u64, 2u64), (b, 2, 1)] {
+    for (host, inbox, other) in [(a, 1u64, 2u64), (b, 2, 1)] {
         world.spawn("player", host, async move |cx: Process<u32>| {
-            if own == 1 {
+            if inbox == 1 {
                 cx.send(other, 0, 4.0).await.unwrap();
             }
-            for _ in 0..1000 - u32::from(own == 1) {
-                cx.receive(own).await.unwrap();
+            for _ in 0..1000 - u32::from(inbox == 1) {
+                cx.receive(inbox).await.unwrap();
                 cx.send(other, 0, 4.0).await.unwrap();
             }
-            if own == 1 {
-                cx.receive(own).await.unwrap();
+            if inbox == 1 {
+                cx.receive(inbox).await.unwrap();
             }
         });
     }

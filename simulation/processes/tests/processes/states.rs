@@ -126,10 +126,10 @@ fn log(state: &State, fate: Fate, early: bool, threads: usize) -> String {
     let mut simulation: Simulation<u32, Constant> =
         Simulation::new(Constant::new(1.0), &[(1e9, 4); 3]).threads(threads).rounds(Rounds::Always);
     simulation.place("desk", HostId(2));
-    let own = world.clone();
+    let notes = world.clone();
     simulation.spawn("makes", HostId(0), async move |cx: Process<u32>| {
         let objects = (cx.semaphore(0), cx.mutex(), cx.condition(), cx.barrier(2), cx.queue());
-        assert!(own.objects.set(objects).is_ok());
+        assert!(notes.objects.set(objects).is_ok());
     });
     let (mut victim, (peer, body)) = (ProcessId(3), (world.clone(), state.peer));
     let interrupt = move |cx: Process<u32>, victim| befall(cx, victim, fate);
@@ -141,12 +141,12 @@ fn log(state: &State, fate: Fate, early: bool, threads: usize) -> String {
         body(cx, peer).await;
     });
     world.peer.set(peer).unwrap();
-    let (own, body) = (world.clone(), state.victim);
+    let (notes, body) = (world.clone(), state.victim);
     let start = move |cx: Process<u32>| {
-        let own = own.clone();
+        let notes = notes.clone();
         async move {
             cx.yield_now().await;
-            body(cx, own).await;
+            body(cx, notes).await;
         }
     };
     let expected = if early { victim } else { ProcessId(2) };
@@ -189,27 +189,27 @@ fn every_state_takes_every_interruption_as_the_table_says() {
 fn who_was_suspended_stays_so_until_it_is_resumed_however_often_and_whatever_else_happens() {
     let world = World::default();
     let mut simulation: Simulation<u32, Constant> = Simulation::new(Constant::new(1.0), &[(1e9, 1); 3]);
-    let own = world.clone();
+    let notes = world.clone();
     let worker = simulation.spawn("worker", HostId(1), async move |cx: Process<u32>| {
         let mut held = cx.start_compute(4e9);
         cx.compute(2e9).await.unwrap();
-        own.note(&cx, "v", "2");
+        notes.note(&cx, "v", "2");
         held.wait(&cx).await.unwrap();
-        own.note(&cx, "v", "4");
+        notes.note(&cx, "v", "4");
         let alone = cx.start_compute(5e9);
         cx.yield_now().await;
         cx.yield_now().await;
         alone.test(&cx).await;
         cx.sleep(secs(1.0)).await;
-        own.note(&cx, "v", "again");
+        notes.note(&cx, "v", "again");
         alone.detach();
     });
-    let own = world.clone();
+    let notes = world.clone();
     simulation.spawn("beside", HostId(1), async move |cx: Process<u32>| {
         cx.sleep(secs(12.0)).await;
         // The detached computation has had 3 of its 5 Gf, and the core is shared from now on.
         cx.compute(1e9).await.unwrap();
-        own.note(&cx, "b", "1");
+        notes.note(&cx, "b", "1");
     });
     simulation.spawn("boss", HostId(0), async move |cx: Process<u32>| {
         cx.resume(worker);
@@ -240,13 +240,13 @@ fn who_was_suspended_stays_so_until_it_is_resumed_however_often_and_whatever_els
 fn a_process_that_came_back_and_went_in_one_turn_never_began() {
     let world = World::default();
     let mut simulation: Simulation<u32, Constant> = Simulation::new(Constant::new(1.0), &[(1e9, 1); 3]);
-    let own = world.clone();
+    let notes = world.clone();
     simulation.spawn_restarting("victim", HostId(1), move |cx| {
-        let own = own.clone();
+        let notes = notes.clone();
         async move {
-            own.note(&cx, "v", "begins");
+            notes.note(&cx, "v", "begins");
             cx.sleep(secs(10.0)).await;
-            own.note(&cx, "v", "ends");
+            notes.note(&cx, "v", "ends");
         }
     });
     simulation.spawn("fate", HostId(0), async |cx: Process<u32>| {

@@ -133,10 +133,10 @@ fn many_threads_may_write_at_once() {
     });
     let packets = Trace::decode(trace.as_slice()).expect("no bytes are torn apart").packet;
     for worker in 0..8 {
-        let own = packets.iter().filter(|packet| {
+        let of_worker = packets.iter().filter(|packet| {
             packet.track_event.is_some() && packet.trusted_packet_sequence_id == Some(worker + 2)
         });
-        assert_eq!(own.count(), 2_000, "worker {worker}");
+        assert_eq!(of_worker.count(), 2_000, "worker {worker}");
     }
 }
 

@@ -56,12 +56,12 @@ impl<E> Lists<E> {
     pub(super) fn put(&mut self, first: Event<E>) -> u32 {
         let used = Slot::Used { others: NONE, later: NONE, first };
         let slot = self.free;
-        if let Some(own) = self.slots.get_mut(slot as usize) {
-            let Slot::Free(next) = *own else {
+        if let Some(free) = self.slots.get_mut(slot as usize) {
+            let Slot::Free(next) = *free else {
                 unreachable!("only free slots are in the list of those");
             };
             self.free = next;
-            *own = used;
+            *free = used;
             return slot;
         }
         let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != NONE);

@@ -128,9 +128,9 @@ impl Host {
         self.read_page(pcpu);
         let mut orders = Orders::default();
         let pick = self.policy.pick(self.now_ns, PcpuId(pcpu), &mut orders);
-        let own = &mut self.pcpus[pcpu as usize];
-        let before = std::mem::replace(&mut own.running, pick.vcpu.map(|vcpu| vcpu.0));
-        own.slice_end_ns = pick.slice_ns.map(|slice_ns| self.now_ns + slice_ns);
+        let cpu = &mut self.pcpus[pcpu as usize];
+        let before = std::mem::replace(&mut cpu.running, pick.vcpu.map(|vcpu| vcpu.0));
+        cpu.slice_end_ns = pick.slice_ns.map(|slice_ns| self.now_ns + slice_ns);
         if let Some(before) = before.and_then(|before| self.vcpus.get_mut(&before)) {
             before.runs_on = None;
         }
@@ -196,12 +196,12 @@ impl Host {
 
     /// The so-manieth of the VCPUs that are as `which` says.
     fn vcpu(&self, number: usize, which: impl Fn(&Vcpu) -> bool) -> Option<u32> {
-        let found: Vec<_> = self.vcpus.iter().filter(|(_, own)| which(own)).map(|(id, _)| *id).collect();
+        let found: Vec<_> = self.vcpus.iter().filter(|(_, vcpu)| which(vcpu)).map(|(id, _)| *id).collect();
         (!found.is_empty()).then(|| found[number % found.len()])
     }
 
     fn running(&self, number: usize) -> Option<u32> {
-        self.vcpu(number, |own| own.awake && own.runs_on.is_some())
+        self.vcpu(number, |vcpu| vcpu.awake && vcpu.runs_on.is_some())
     }
 
     fn wake(&mut self, id: u32) {
@@ -212,9 +212,9 @@ impl Host {
     /// Sleeps. The PCPU of who runs is to decide; `is_sleep` says whether the plug-in gets the call and sees
     /// to that.
     fn sleep(&mut self, id: u32, is_sleep: bool) {
-        let own = self.vcpus.get_mut(&id).expect("it is there");
-        own.awake = false;
-        let runs_on = own.runs_on;
+        let vcpu = self.vcpus.get_mut(&id).expect("it is there");
+        vcpu.awake = false;
+        let runs_on = vcpu.runs_on;
         let line = format!("{} {id}", if is_sleep { "sleep" } else { "block" });
         self.act(line, |policy, now_ns, orders| {
             policy.sleep(now_ns, VcpuId(id), orders);
@@ -237,12 +237,12 @@ impl Host {
             }
             Step::Settle { reverse } => self.settle(reverse),
             Step::Wake { vcpu } => {
-                if let Some(id) = self.vcpu(vcpu, |own| !own.awake) {
+                if let Some(id) = self.vcpu(vcpu, |vcpu| !vcpu.awake) {
                     self.wake(id);
                 }
             }
             Step::Sleep { vcpu } => {
-                if let Some(id) = self.vcpu(vcpu, |own| own.awake) {
+                if let Some(id) = self.vcpu(vcpu, |vcpu| vcpu.awake) {
                     self.sleep(id, true);
                 }
             }
@@ -252,7 +252,7 @@ impl Host {
                 }
             }
             Step::Again { vcpu } => {
-                if let Some(id) = self.vcpu(vcpu, |own| own.awake) {
+                if let Some(id) = self.vcpu(vcpu, |vcpu| vcpu.awake) {
                     self.act(format!("again {id}"), |_, _, _| ());
                 }
             }
@@ -326,11 +326,11 @@ impl Host {
     }
 
     fn report(&mut self, id: u32, lvt: u64, absolute: bool, flags: u32) {
-        let own = self.vcpus.get_mut(&id).expect("it is there");
-        let lvt = if absolute { lvt } else { own.lvt.unwrap_or(0).saturating_add(lvt) };
+        let state = self.vcpus.get_mut(&id).expect("it is there");
+        let lvt = if absolute { lvt } else { state.lvt.unwrap_or(0).saturating_add(lvt) };
         let (simulates, waits) = (flags & 1 != 0, flags & 2 != 0);
         let done = lvt == u64::MAX;
-        let result = match own.lvt {
+        let result = match state.lvt {
             _ if !self.plugin.reports => 3,
             _ if flags > 3 || lvt > i64::MAX as u64 && !done => 4,
             _ if !simulates && lvt > 0 => 2,
@@ -339,15 +339,15 @@ impl Host {
         };
         let mut orders = Orders::default();
         if result == 0 {
-            own.lvt = Some(lvt).filter(|_| simulates && !done);
+            state.lvt = Some(lvt).filter(|_| simulates && !done);
             let (vcpu, now_ns, policy) = (VcpuId(id), self.now_ns, self.policy.as_mut());
-            if std::mem::replace(&mut own.simulates, simulates) != simulates {
+            if std::mem::replace(&mut state.simulates, simulates) != simulates {
                 policy.mode(now_ns, vcpu, simulates, &mut orders);
             }
             if simulates {
                 policy.lvt(now_ns, vcpu, lvt, &mut orders);
             }
-            if std::mem::replace(&mut own.waits, waits) != waits {
+            if std::mem::replace(&mut state.waits, waits) != waits {
                 policy.waiting(now_ns, vcpu, waits, &mut orders);
             }
         }

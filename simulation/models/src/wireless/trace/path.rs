@@ -72,10 +72,10 @@ impl Walk {
         let (y, y_s) = left(y, self.velocity.1, self.to.1);
         self.pass(Waypoint { x, y, ..self.here });
         let (first_s, last_s) = (x_s.min(y_s), x_s.max(y_s));
-        let reached = |from: f64, velocity: f64, to: f64, own_s: f64, at_s: f64| {
-            if own_s == 0.0 {
+        let reached = |from: f64, velocity: f64, to: f64, span_s: f64, at_s: f64| {
+            if span_s == 0.0 {
                 from
-            } else if own_s <= at_s {
+            } else if span_s <= at_s {
                 to
             } else {
                 from + velocity * at_s

@@ -82,10 +82,10 @@ impl Link {
                 sender_free = now + u64::from(bytes);
                 data.push_back((sender_free + self.latency, bytes));
             }
-            let mut told = None;
+            let mut signalled = None;
             while let Some((_, bytes)) = data.pop_front_if(|(at, _)| *at <= now) {
                 let arrival = pfc.arrive(0, 3, bytes);
-                told = told.or(arrival.signal);
+                signalled = signalled.or(arrival.signal);
                 match arrival.is_accepted {
                     true => waiting.push_back(bytes),
                     false => lost += 1,
@@ -96,9 +96,9 @@ impl Link {
             {
                 receiver_free = now + u64::from(bytes) * self.slowness;
                 passed += 1;
-                told = pfc.depart(0, 3, bytes).or(told);
+                signalled = pfc.depart(0, 3, bytes).or(signalled);
             }
-            if let Some(signal) = told {
+            if let Some(signal) = signalled {
                 pauses += u32::from(signal == PauseSignal::Pause);
                 // The worst case: the signal waits for the longest packet in the other direction.
                 let delay = u64::from(self.mtu) + u64::from(pfc::PAUSE_BYTES) + self.latency;
@@ -133,11 +133,11 @@ fn a_class_pauses_once_and_resumes_at_its_threshold() {
     let signals: Vec<PfcArrival> = (0..5).map(|_| pfc.arrive(1, 3, 1000)).collect();
     let accepted: Vec<bool> = signals.iter().map(|arrival| arrival.is_accepted).collect();
     assert_eq!(accepted, [true, true, true, true, false]);
-    let told: Vec<_> = signals.iter().map(|arrival| arrival.signal).collect();
-    assert_eq!(told, [None, None, None, Some(PauseSignal::Pause), None]);
+    let signalled: Vec<_> = signals.iter().map(|arrival| arrival.signal).collect();
+    assert_eq!(signalled, [None, None, None, Some(PauseSignal::Pause), None]);
     assert_eq!((pfc.counted(1, 3), pfc.is_paused(1, 3), pfc.is_paused(0, 3)), (4000, true, false));
-    let told: Vec<_> = (0..4).map(|_| pfc.depart(1, 3, 1000)).collect();
-    assert_eq!(told, [None, None, Some(PauseSignal::Resume), None]);
+    let signalled: Vec<_> = (0..4).map(|_| pfc.depart(1, 3, 1000)).collect();
+    assert_eq!(signalled, [None, None, Some(PauseSignal::Resume), None]);
     for _ in 0..100 {
         let arrival = pfc.arrive(0, 4, 9000);
         assert_eq!(arrival, PfcArrival { is_accepted: true, signal: None }, "a class without flow control");

@@ -22,8 +22,8 @@ pub struct Messages {
 
 impl Host {
     fn report_pending(&mut self, dom: u32, line: String) {
-        let own = &self.messages[&dom];
-        let messages = own.ports.len() as u32 + own.read;
+        let waiting = &self.messages[&dom];
+        let messages = waiting.ports.len() as u32 + waiting.read;
         self.act(line, |policy, now_ns, orders| policy.pending(now_ns, DomId(dom), messages, orders));
     }
 
@@ -35,9 +35,9 @@ impl Host {
 
     /// The guest clears the so-manieth of its pending ports.
     pub fn clear(&mut self, dom: u32, number: usize) {
-        let own = self.messages.entry(dom).or_default();
-        if let Some(port) = own.ports.iter().nth(number % own.ports.len().max(1)).copied() {
-            own.ports.remove(&port);
+        let waiting = self.messages.entry(dom).or_default();
+        if let Some(port) = waiting.ports.iter().nth(number % waiting.ports.len().max(1)).copied() {
+            waiting.ports.remove(&port);
             self.report_pending(dom, format!("clear {dom} {port}"));
         }
     }
@@ -61,9 +61,9 @@ impl Host {
         let running = self.pcpus[pcpu as usize].running.filter(|vcpu| self.vcpus.contains_key(vcpu));
         let Some(vcpu) = running.filter(|_| self.plugin.has_shares) else { return };
         let dom = self.dom_of(vcpu);
-        let own = self.messages.entry(dom).or_default();
-        own.read = own.left;
-        let messages = own.ports.len() as u32 + own.read;
+        let waiting = self.messages.entry(dom).or_default();
+        waiting.read = waiting.left;
+        let messages = waiting.ports.len() as u32 + waiting.read;
         self.policy.pending(self.now_ns, DomId(dom), messages, &mut Orders::default());
     }
 

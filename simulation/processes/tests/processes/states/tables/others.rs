@@ -44,8 +44,8 @@ pub(super) fn rows() -> Vec<State> {
             },
             body!(|cx, world| {
                 // It knows its number only by the peer's own.
-                let (own, next) = (cx.id().0, paceline_processes::ProcessId(cx.id().0 + 1));
-                assert_eq!(own + 1, next.0);
+                let (number, next) = (cx.id().0, paceline_processes::ProcessId(cx.id().0 + 1));
+                assert_eq!(number + 1, next.0);
                 world.note(&cx, "p", outcome(&cx.join(next).await));
             }),
             [
@@ -77,10 +77,10 @@ pub(super) fn rows() -> Vec<State> {
         alone!(
             "spawning, with a child on another host",
             |cx, world| {
-                let own = world.clone();
+                let notes = world.clone();
                 let child = async move |cx: Process<u32>| {
                     cx.compute(10e9).await.unwrap();
-                    own.note(&cx, "c", "ok");
+                    notes.note(&cx, "c", "ok");
                 };
                 let child = cx.spawn("child", HostId(2), child).await.unwrap();
                 outcome(&cx.join(child).await)
