@@ -47,5 +47,5 @@ pub use error::Error;
 pub use owner::Owner;
 pub use page::{DEFAULT_SLOTS, ENV, MAX_SLOTS, Page};
 pub use publisher::Publisher;
-pub use relay::{GuestMemory, GuestReport, Relay};
+pub use relay::{GuestMemory, GuestReport, ProcessRelay, Relay};
 pub use slot::{Name, SlotView};

@@ -6,6 +6,9 @@
 //! it and keeps one slot of the host's page for each VCPU thread. All of them show the same: the host cannot
 //! know which of the guest's threads a VCPU runs.
 //!
+//! A [`ProcessRelay`] does the same for a process of the host that does not publish, for whoever knows how
+//! far it is.
+//!
 //! Invariants:
 //! - Nothing of a guest's memory reaches the host's page but the least LVT, held to its range, and whether
 //!   all wait.
@@ -16,6 +19,7 @@
 
 mod deputy;
 mod guest;
+mod process;
 mod vcpu;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +30,7 @@ use crate::page::Page;
 use crate::slot::Name;
 use deputy::Deputy;
 pub use guest::{GuestMemory, GuestReport};
+pub use process::ProcessRelay;
 
 /// The period of checks for VCPUs that were added or removed.
 const VCPUS_EVERY: Duration = Duration::from_secs(1);

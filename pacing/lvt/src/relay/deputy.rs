@@ -1,8 +1,10 @@
-//! A slot that is kept for a thread which cannot publish itself: the thread that runs a VCPU.
+//! A slot that is kept for a thread which does not publish itself: one that runs a VCPU, or one of a program
+//! that knows nothing of pages.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::bell::Bell;
 use crate::error::Error;
 use crate::layout::{SIMULATION, Slot, WAITING};
 use crate::owner::Owner;
@@ -51,6 +53,11 @@ impl Deputy {
         slot.lvt_ns.store(report.map_or(0, |report| report.lvt_ns), Relaxed);
         slot.flags.store(flags, Relaxed);
         true
+    }
+
+    /// Lets whoever paces decide at once.
+    pub fn ring(&self) {
+        Bell::ring(&self.mapping);
     }
 
     fn slot(&self) -> &Slot {

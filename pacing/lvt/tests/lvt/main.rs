@@ -4,5 +4,6 @@ mod bpf_map;
 mod faults;
 mod languages;
 mod phold_c;
+mod process;
 mod publishing;
 mod relay;
