@@ -165,18 +165,29 @@ impl<T: SendTime> SendBounds<T> {
         if known == sender {
             return;
         }
-        if let Some(known) = known {
-            self.promises.remove(&(known.promise(), member));
-            self.delays.remove(&(known.delay, member));
-            self.floored.remove(&member);
+        // A grant changes no promise, and a request often changes nothing else: what stays is not moved.
+        let [before, after] = [known, sender].map(|sender| sender.as_ref().map(Sender::promise));
+        if before != after {
+            if let Some(promise) = before {
+                self.promises.remove(&(promise, member));
+            }
+            self.promises.extend(after.map(|promise| (promise, member)));
         }
-        let Some(sender) = sender else { return };
-        self.promises.insert((sender.promise(), member));
-        match (sender.reacts, sender.floor) {
-            (true, None) => drop(self.delays.insert((sender.delay, member))),
-            (true, Some(_)) => drop(self.floored.insert(member)),
-            (false, _) => {}
+        let reaction = |sender: Sender<T>| sender.reacts.then_some((sender.delay, sender.floor.is_some()));
+        let [before, after] = [known, sender].map(|sender| sender.and_then(reaction));
+        if before == after {
+            return;
         }
+        match before {
+            Some((delay, false)) => self.delays.remove(&(delay, member)),
+            Some((_, true)) => self.floored.remove(&member),
+            None => false,
+        };
+        match after {
+            Some((delay, false)) => self.delays.insert((delay, member)),
+            Some((_, true)) => self.floored.insert(member),
+            None => false,
+        };
     }
 
     /// The least promise of all. A member that waits for a bound up to its own promise has reached that bound
