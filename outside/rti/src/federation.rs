@@ -88,6 +88,8 @@ pub(crate) struct Federation {
     /// Who subscribes to an interaction class.
     receivers: BTreeMap<u32, BTreeSet<u32>>,
     objects: BTreeMap<u32, Object>,
+    /// Who knows an instance: the federates whose `known` has it.
+    knowers: BTreeMap<u32, BTreeSet<u32>>,
     /// Instances whose deletion at a time is on its way to some.
     doomed: BTreeSet<u32>,
     /// The greatest handle that an instance has had.
@@ -123,6 +125,7 @@ impl Federation {
             points: BTreeMap::new(),
             receivers: BTreeMap::new(),
             objects: BTreeMap::new(),
+            knowers: BTreeMap::new(),
             doomed: BTreeSet::new(),
             last_object: 0,
             named: BTreeMap::new(),
@@ -216,6 +219,7 @@ impl Federation {
         self.receivers.values_mut().for_each(|receivers| {
             receivers.remove(&federate);
         });
+        self.unlearn_all(federate);
         self.federates.remove(&federate);
         self.remove_managed(federate);
         self.remove_doomed();

@@ -23,6 +23,7 @@ mod time;
 pub use client::Client;
 pub use digest::{Digests, FederateDigest};
 pub use exception::{CallError, Exception};
-pub use federation::status::{FederateStatus, FederationStatus};
+pub use federation::status::{FederateStatus, FederateTimes, FederationStatus};
 pub use limits::RtiLimits;
 pub use rti::Rti;
+pub use time::LogicalTime;

@@ -1,6 +1,7 @@
 //! All federations and all who are connected: the services that are there before a federate has joined.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use paceline_hla::{
     Call, Callback, ConfigurationResult, FederationExecutionInformation, FederationExecutionInformationSet,
@@ -25,7 +26,8 @@ use modules::{merged, read_mim, read_modules};
 /// A federation, and the handle there.
 #[derive(Clone, Debug)]
 struct Membership {
-    federation: String,
+    /// Shared: it is copied with each call.
+    federation: Arc<str>,
     federate: u32,
 }
 
@@ -117,16 +119,11 @@ impl Rti {
     pub fn remove(&mut self, client: Client, callbacks: &mut Vec<(Client, Callback)>) {
         self.evolved.forget(client);
         let Some(Some(Membership { federation, federate })) = self.clients.remove(&client) else { return };
-        let federation = self.federations.get_mut(&federation).expect("one with a federate is not destroyed");
+        let federation =
+            self.federations.get_mut(&*federation).expect("one with a federate is not destroyed");
         federation.leave(federate);
         self.evolved.adapt_callbacks(&mut federation.callbacks);
         callbacks.append(&mut federation.callbacks);
-    }
-
-    /// Where a client has joined: the federation, the federate's handle and its name.
-    pub fn membership(&self, client: Client) -> Option<(&str, u32, &str)> {
-        let Membership { federation, federate } = self.clients.get(&client)?.as_ref()?;
-        Some((federation, *federate, self.federations.get(federation)?.federate_name(*federate)?))
     }
 
     fn answer(&mut self, client: Client, call: Call, out: &mut Vec<(Client, Callback)>) -> Answer<Response> {
@@ -209,7 +206,7 @@ impl Rti {
                 let Some(Membership { federation, federate }) = membership else {
                     return Err(CallError::new(Exception::FederateNotExecutionMember, "join comes first"));
                 };
-                let federation = self.federations.get_mut(&federation);
+                let federation = self.federations.get_mut(&*federation);
                 let federation = federation.expect("one with a federate is not destroyed");
                 let resigns = matches!(call, Call::ResignFederationExecution(_));
                 let response = federation.call(federate, call)?;
@@ -330,7 +327,7 @@ impl Rti {
         let time = federation.time.name().to_owned();
         self.evolved.join(client, &federation.fom);
         out.append(&mut federation.callbacks);
-        self.clients.insert(client, Some(Membership { federation: name, federate }));
+        self.clients.insert(client, Some(Membership { federation: name.into(), federate }));
         Ok(JoinResult { federate_handle: Handle::some(federate), logical_time_implementation_name: time })
     }
 

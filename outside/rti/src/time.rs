@@ -62,8 +62,11 @@ impl TimeKind {
 /// A time or an interval. Floats are kept as whole numbers that are ordered as they are, so that no float is
 /// compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LogicalTime {
+pub enum LogicalTime {
+    /// Of the kind `HLAinteger64Time`.
     Integer(i64),
+    /// Of the kind `HLAfloat64Time`: the bits of the number, with the sign bit inverted if it is positive and
+    /// all bits inverted if it is negative.
     Float(u64),
 }
 
@@ -78,6 +81,14 @@ impl LogicalTime {
 
     fn to_float(bits: u64) -> f64 {
         f64::from_bits(if bits & SIGN == 0 { !bits } else { bits & !SIGN })
+    }
+
+    /// The number, rounded where a float has no room for all of its digits.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Integer(number) => number as f64,
+            Self::Float(bits) => Self::to_float(bits),
+        }
     }
 
     /// As it is sent.

@@ -46,14 +46,10 @@ impl Federation {
         let Some(instance) = self.objects.remove(&object) else { return };
         self.named.remove(&instance.name);
         self.doomed.remove(&object);
-        let told: Vec<u32> = self
-            .federates
-            .iter_mut()
-            .filter_map(|(handle, member)| {
-                (member.known.remove(&object).is_some() && *handle != federate).then_some(*handle)
-            })
-            .collect();
+        let told = self.others_that_know(federate, object);
+        self.unlearn(federate, object);
         for other in told {
+            self.unlearn(other, object);
             self.deliver(other, removal(federate, object, tag), None);
         }
     }
@@ -64,11 +60,9 @@ impl Federation {
         instance.owners.retain(|_, owner| *owner != federate);
         instance.transfers.clear();
         self.doomed.insert(object);
-        self.federates.get_mut(&federate).expect("who calls has joined").known.remove(&object);
-        for other in self.others(federate) {
-            if self.federates[&other].known.contains_key(&object) {
-                self.transmit(other, removal(federate, object, tag), Some(stamp));
-            }
+        self.unlearn(federate, object);
+        for other in self.others_that_know(federate, object) {
+            self.transmit(other, removal(federate, object, tag), Some(stamp));
         }
         self.remove_doomed();
     }
@@ -78,8 +72,10 @@ impl Federation {
     pub(super) fn meets_its_end(&mut self, federate: u32, callback: &Callback) -> bool {
         let Callback::RemoveObjectInstanceWithTime(removal) = callback else { return true };
         let Ok(object) = number(removal.object_instance.as_ref()) else { return true };
-        let Some(member) = self.federates.get_mut(&federate) else { return true };
-        let is_known = member.known.remove(&object).is_some();
+        if !self.federates.contains_key(&federate) {
+            return true;
+        }
+        let is_known = self.unlearn(federate, object);
         if let Some(instance) = self.objects.get_mut(&object) {
             instance.owners.retain(|_, owner| *owner != federate);
         }
@@ -89,7 +85,7 @@ impl Federation {
 
     /// Removes the deleted instances that nobody knows any more.
     pub(super) fn remove_doomed(&mut self) {
-        let is_known = |object: &u32| self.federates.values().any(|member| member.known.contains_key(object));
+        let is_known = |object: &u32| self.knowers.contains_key(object);
         let gone: Vec<u32> = self.doomed.iter().copied().filter(|object| !is_known(object)).collect();
         for object in gone {
             self.doomed.remove(&object);

@@ -72,7 +72,7 @@ impl Federation {
         self.check_parameters(interaction, &values)?;
         let (transportation, is_timestamped) = self.interaction_carriage(federate, interaction);
         let stamp = time.map(|time| self.check_stamp(federate, time, is_timestamped)).transpose()?;
-        for other in self.others(federate) {
+        for other in self.others_that_know(federate, object) {
             let Some(received) = self.received_as(other, object, interaction) else { continue };
             let has = |value: &&paceline_hla::ParameterHandleValue| {
                 let parameter = number(value.parameter_handle.as_ref());

@@ -16,11 +16,6 @@ use crate::exception::{Answer, CallError, Exception};
 use crate::handles::{Handle, number};
 
 impl Federation {
-    /// All but `federate`.
-    pub(super) fn others(&self, federate: u32) -> Vec<u32> {
-        self.federates.keys().copied().filter(|other| *other != federate).collect()
-    }
-
     /// The values by attribute, all of which the federate owns.
     fn owned_values(
         &self,
@@ -56,7 +51,7 @@ impl Federation {
         let values = self.owned_values(federate, object, request.attribute_values)?;
         let has_order = values.iter().any(|(attribute, _)| self.carriage_of(object, *attribute).1);
         let stamp = time.map(|time| self.check_stamp(federate, time, has_order)).transpose()?;
-        for other in self.others(federate) {
+        for other in self.others_that_know(federate, object) {
             let Some(known) = self.federates[&other].known.get(&object) else { continue };
             let Some(class) = self.closest_subscribed(other, *known) else { continue };
             let wanted = &self.federates[&other].declarations.subscribed[&class];

@@ -108,8 +108,7 @@ impl Federation {
     }
 
     fn reflect_managed(&mut self, object: u32, values: &[(u32, Bytes)]) {
-        let federates: Vec<u32> = self.federates.keys().copied().collect();
-        for federate in federates {
+        for federate in self.others_that_know(INFRASTRUCTURE, object) {
             let member = &self.federates[&federate];
             let Some(known) = member.known.get(&object) else { continue };
             let Some(class) = self.closest_subscribed(federate, *known) else { continue };

@@ -65,11 +65,43 @@ impl Federation {
         self.last_object = handle;
         self.named.insert(name.clone(), handle);
         self.objects.insert(handle, Object::new(name, class, federate));
-        self.federates.get_mut(&federate).expect("who calls has joined").known.insert(handle, class);
+        self.learn(federate, handle, class);
         published.into_iter().for_each(|attribute| self.own(federate, handle, attribute));
         let others: Vec<u32> = self.federates.keys().copied().filter(|other| *other != federate).collect();
         others.into_iter().for_each(|other| self.discover(other, handle));
         Ok(handle)
+    }
+
+    /// A federate knows an instance from now on, as one of this class.
+    fn learn(&mut self, federate: u32, object: u32, class: u32) {
+        self.federates.get_mut(&federate).expect("it has joined").known.insert(object, class);
+        self.knowers.entry(object).or_default().insert(federate);
+    }
+
+    /// A federate forgets an instance. False if it did not know it.
+    pub(super) fn unlearn(&mut self, federate: u32, object: u32) -> bool {
+        if let Some(knowers) = self.knowers.get_mut(&object) {
+            knowers.remove(&federate);
+            if knowers.is_empty() {
+                self.knowers.remove(&object);
+            }
+        }
+        let member = self.federates.get_mut(&federate);
+        member.is_some_and(|member| member.known.remove(&object).is_some())
+    }
+
+    /// A federate resigns: it knows nothing any more.
+    pub(super) fn unlearn_all(&mut self, federate: u32) {
+        let known: Vec<u32> = self.federates[&federate].known.keys().copied().collect();
+        for object in known {
+            self.unlearn(federate, object);
+        }
+    }
+
+    /// Who knows an instance, but for `federate`.
+    pub(super) fn others_that_know(&self, federate: u32, object: u32) -> Vec<u32> {
+        let knowers = self.knowers.get(&object).into_iter().flatten();
+        knowers.copied().filter(|other| *other != federate).collect()
     }
 
     /// The closest class that the federate subscribes to of all that `class` is.
@@ -101,7 +133,7 @@ impl Federation {
             object_instance_name: instance.name.clone(),
             producing_federate: Handle::some(instance.producer),
         };
-        self.federates.get_mut(&federate).expect("it was looked at").known.insert(object, class);
+        self.learn(federate, object, class);
         self.tell(federate, discovered);
         if Self::is_managed(object) {
             self.watch.watchers.insert(federate);
@@ -253,7 +285,7 @@ impl Federation {
             let details = format!("it waits for attributes of {:?}", self.objects[&object].name);
             return Err(CallError::new(Exception::OwnershipAcquisitionPending, details));
         }
-        self.federates.get_mut(&federate).expect("who calls has joined").known.remove(&object);
+        self.unlearn(federate, object);
         self.remove_doomed();
         Ok(response::LocalDeleteObjectInstance {}.into())
     }

@@ -38,7 +38,29 @@ pub struct FederateStatus {
     pub waits_for: Vec<String>,
 }
 
+/// How far a federate is in logical time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FederateTimes {
+    /// The time that was granted last.
+    pub now: LogicalTime,
+    /// What it will be granted, as far as is known, if it has asked for a time and does not have it yet.
+    pub asked: Option<LogicalTime>,
+    /// Before what nothing can arrive any more (GALT), if anybody may send.
+    pub galt: Option<LogicalTime>,
+}
+
 impl Federation {
+    /// The time that was granted last to a federate.
+    pub(crate) fn now(&self, federate: u32) -> Option<LogicalTime> {
+        Some(self.federates.get(&federate)?.clock.now)
+    }
+
+    pub(crate) fn times(&self, federate: u32) -> Option<FederateTimes> {
+        let clock = &self.federates.get(&federate)?.clock;
+        let asked = clock.pending.map(|advance| clock.target(advance).0);
+        Some(FederateTimes { now: clock.now, asked, galt: self.galt(federate) })
+    }
+
     pub(crate) fn status(&self) -> FederationStatus {
         let federates = self.federates.iter().map(|(handle, federate)| {
             let clock = &federate.clock;

@@ -2,11 +2,13 @@
 
 use paceline_hla::{Callback, callback};
 
-use super::Rti;
+use super::{Membership, Rti};
 use crate::client::Client;
 use crate::exception::{Answer, CallError, Exception};
-use crate::federation::status::FederationStatus;
+use crate::federation::Federation;
+use crate::federation::status::{FederateTimes, FederationStatus};
 use crate::limits::RtiLimits;
+use crate::time::LogicalTime;
 
 impl Rti {
     /// An infrastructure with these limits.
@@ -22,6 +24,30 @@ impl Rti {
         }
         let details = format!("federations={limit} is reached: so many may be there at a time");
         Err(CallError::new(Exception::RTIinternalError, details))
+    }
+
+    fn joined(&self, client: Client) -> Option<(&Federation, u32)> {
+        let Membership { federation, federate } = self.clients.get(&client)?.as_ref()?;
+        Some((self.federations.get(&**federation)?, *federate))
+    }
+
+    /// Where a client has joined: the federation, the federate's handle and its name.
+    pub fn membership(&self, client: Client) -> Option<(&str, u32, &str)> {
+        let (federation, federate) = self.joined(client)?;
+        Some((&federation.name, federate, federation.federate_name(federate)?))
+    }
+
+    /// The time that was granted last to a client that has joined. Times of one federation compare as their
+    /// numbers do.
+    pub fn logical_time(&self, client: Client) -> Option<LogicalTime> {
+        let (federation, federate) = self.joined(client)?;
+        federation.now(federate)
+    }
+
+    /// How far a client that has joined is.
+    pub fn times(&self, client: Client) -> Option<FederateTimes> {
+        let (federation, federate) = self.joined(client)?;
+        federation.times(federate)
     }
 
     /// How far all federations are, by name.

@@ -141,7 +141,7 @@ impl Federation {
         tag: &Bytes,
         notices: &mut Notices,
     ) {
-        for federate in self.others(owner) {
+        for federate in self.others_that_know(owner, object) {
             if self.may_own(federate, object, attribute) {
                 notices.add(Notice::AssumptionRequested, federate, tag, attribute);
             }
