@@ -1,0 +1,1 @@
+"""Resources that processes share: `resource` has slots, `container` an amount, `store` items."""

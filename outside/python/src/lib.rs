@@ -1,0 +1,13 @@
+//! The extension module `paceline._native` of the Python package `paceline`.
+//!
+//! `sim` is the core of `paceline.sim`. Python code of the package, in `python/paceline`, gives it its public
+//! form.
+
+use pyo3::prelude::*;
+
+mod sim;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    sim::add_to(module)
+}
