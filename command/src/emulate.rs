@@ -7,6 +7,7 @@
 mod progress;
 mod trace;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -299,16 +300,16 @@ fn cores(settings: &RunSettings) -> usize {
 }
 
 /// The round trips of pings, where there were any.
-fn round_trips(watched: &Watched) -> Vec<(&'static str, Value)> {
+fn round_trips(watched: &Watched) -> Vec<(Cow<'static, str>, Value)> {
     let all = watched.round_trips();
     if all.is_empty() {
         return Vec::new();
     }
     let answered: Vec<f64> = all.iter().flatten().map(|ns| *ns as f64 / 1e9).collect();
     vec![
-        ("pings", all.len().into()),
-        ("pings_unanswered", (all.len() - answered.len()).into()),
-        ("rtt_s", answered.into()),
+        ("pings".into(), all.len().into()),
+        ("pings_unanswered".into(), (all.len() - answered.len()).into()),
+        ("rtt_s".into(), answered.into()),
     ]
 }
 

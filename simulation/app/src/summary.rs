@@ -10,6 +10,7 @@
 mod events;
 mod rollbacks;
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use crate::text::{self, Row};
 pub use events::EventRun;
 
 /// The results of a model, by name.
-pub type Lines = Vec<(&'static str, Value)>;
+pub type Lines = Vec<(Cow<'static, str>, Value)>;
 
 /// What was run.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl Finished {
     }
 
     fn model_results(&self) -> Value {
-        self.lines.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+        self.lines.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
     }
 
     /// Everything, for programs.

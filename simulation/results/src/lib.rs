@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod outputs;
 pub mod statistics;
 mod table;
 
@@ -19,6 +20,7 @@ use std::io::{self, Write};
 use paceline_kernel::{Model, Time};
 use serde_json::Value;
 
+pub use outputs::{Note, Output, OutputError, Outputs};
 pub use table::{Column, Values};
 
 /// What is known of every run besides the model's outputs, in every mode.
@@ -69,15 +71,15 @@ pub trait Results: Model {
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Names and values. A name is in snake_case with its unit last: `mean_travel_s`, `distance_km`.
-    pub lines: Vec<(&'static str, Value)>,
+    pub lines: Vec<(Cow<'static, str>, Value)>,
     /// Files for the output folder.
     pub files: Vec<ResultFile>,
 }
 
 impl Summary {
     /// Adds a line.
-    pub fn line(&mut self, name: &'static str, value: impl Into<Value>) {
-        self.lines.push((name, value.into()));
+    pub fn line(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) {
+        self.lines.push((name.into(), value.into()));
     }
 
     /// Adds a file; `write` fills it if the user wants it.

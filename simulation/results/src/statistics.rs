@@ -10,6 +10,8 @@
 //! - [`Level`]: the average over time of something that goes up and down, such as the length of a queue;
 //! - [`Distribution`]: quantiles, to 0.4 % of the value;
 //! - [`TimeSeries`]: a level, or what comes in an interval, over time;
+//! - [`ValuesOverTime`], [`LevelOverTime`]: of a steady state, the mean with its interval by batch means
+//!   within the run, and by MSER-5 the warm-up that is enough;
 //! - [`ExactSum`]: a sum without rounding, of which they are made.
 //!
 //! Each is part of a model's output, is filled in [`Model::commit`](paceline_kernel::Model::commit), and is
@@ -35,14 +37,19 @@
 mod distribution;
 mod exact;
 mod level;
+mod over_time;
 pub mod sample;
 mod series;
+mod spans;
+mod steady;
 mod tally;
 
 pub use distribution::{Bucket, Distribution};
 pub use exact::ExactSum;
 pub use level::Level;
+pub use over_time::{LevelOverTime, Transient, ValuesOverTime};
 pub use series::{TimeSeries, write_csv};
+pub use steady::{BATCHES, Estimate, Part, batch_means, mser};
 pub use tally::Tally;
 
 /// What was gathered in parts.

@@ -2,12 +2,15 @@
 //! the true one.
 
 use paceline_kernel::Time;
-use paceline_results::statistics::{Distribution, ExactSum, Join, Level, Tally, TimeSeries, joined};
+use paceline_results::statistics::{
+    Distribution, ExactSum, Join, Level, LevelOverTime, Tally, TimeSeries, ValuesOverTime, joined,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 const EVERY: Time = Time::millis(7);
+const WARM_UP: Time = Time::nanos(1 << 60);
 
 /// All kinds at once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +20,8 @@ struct All {
     level: Level,
     distribution: Distribution,
     series: TimeSeries,
+    values: ValuesOverTime,
+    over_time: LevelOverTime,
 }
 
 impl All {
@@ -26,6 +31,8 @@ impl All {
         self.level.change(at, value);
         self.distribution.add(value);
         self.series.add(at, EVERY, value);
+        self.values.add(at, WARM_UP, value);
+        self.over_time.change(at, WARM_UP, value);
     }
 }
 
@@ -36,6 +43,8 @@ impl Join for All {
         self.level.join(&other.level);
         self.distribution.join(&other.distribution);
         self.series.join(&other.series);
+        self.values.join(&other.values);
+        self.over_time.join(&other.over_time);
     }
 }
 

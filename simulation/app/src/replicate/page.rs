@@ -64,7 +64,7 @@ impl<'p> Replicated<'p> {
     }
 
     /// The quantities that are results, and the names of results that are no quantities.
-    fn results_together(&self) -> (Vec<Quantity>, Vec<&'static str>) {
+    fn results_together(&self) -> (Vec<Quantity>, Vec<String>) {
         let [work, _] = self.unit();
         let work = [(work, (|outcome| outcome.work as f64) as fn(&Outcome) -> f64)];
         quantities(&self.complete(), &[work.as_slice(), &OF_RESULTS].concat())
@@ -75,7 +75,7 @@ impl<'p> Replicated<'p> {
         let [_, speed] = self.unit();
         let speed: [OfRun; 1] = [(speed, Outcome::per_second)];
         let values =
-            |(name, value): &OfRun| Quantity::new(name, self.complete().into_iter().map(value).collect());
+            |(name, value): &OfRun| Quantity::new(*name, self.complete().into_iter().map(value).collect());
         [OF_MACHINE, speed].concat().iter().map(values).filter(|quantity| quantity.count() > 0).collect()
     }
 
@@ -137,7 +137,7 @@ impl<'p> Replicated<'p> {
     fn write_rows(&self, to: &mut dyn Write) -> io::Result<()> {
         let [work, _] = self.unit();
         let names: Vec<_> =
-            quantities(&self.complete(), &[]).0.iter().map(|quantity| quantity.name).collect();
+            quantities(&self.complete(), &[]).0.into_iter().map(|quantity| quantity.name).collect();
         let header: String = names.iter().map(|name| format!(",{name}")).collect();
         writeln!(to, "seed,ended_by,end_time_s,digest,{work}{header}")?;
         for (seed, fate) in self.each() {
@@ -233,11 +233,11 @@ impl<'p> Replicated<'p> {
 }
 
 fn of_quantities(quantities: &[Quantity]) -> Value {
-    Value::Object(quantities.iter().map(|quantity| (quantity.name.to_owned(), quantity.json())).collect())
+    Value::Object(quantities.iter().map(|quantity| (quantity.name.clone(), quantity.json())).collect())
 }
 
 fn cells(quantity: &Quantity) -> [String; 5] {
-    let (name, unit) = name_and_unit(quantity.name);
+    let (name, unit) = name_and_unit(&quantity.name);
     let dash = || "-".to_owned();
     [
         if unit.is_empty() { name } else { format!("{name}, {unit}") },

@@ -12,14 +12,14 @@ use crate::summary::Outcome;
 #[derive(Debug)]
 pub struct Quantity {
     /// Its name in `snake_case`, with the unit last.
-    pub name: &'static str,
+    pub name: String,
     values: Vec<f64>,
 }
 
 impl Quantity {
     /// With these values, one at least.
-    pub fn new(name: &'static str, values: Vec<f64>) -> Self {
-        Self { name, values }
+    pub fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), values }
     }
 
     /// The number of values.
@@ -57,10 +57,10 @@ impl Quantity {
 
 /// The quantities that are numbers in every result, in the order of the results; `of_run` are those of the
 /// run beside the model's. Also the names of all other results.
-pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Vec<&'static str>) {
-    let mut names: Vec<&'static str> = Vec::new();
+pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Vec<String>) {
+    let mut names: Vec<&str> = Vec::new();
     for (name, _) in outcomes.iter().flat_map(|outcome| &outcome.lines) {
-        if !names.contains(name) {
+        if !names.contains(&&**name) {
             names.push(name);
         }
     }
@@ -72,12 +72,12 @@ pub fn quantities(outcomes: &[&Outcome], of_run: &[OfRun]) -> (Vec<Quantity>, Ve
         match values.collect::<Option<Vec<f64>>>() {
             Some(values) if values.is_empty() => {}
             Some(values) => quantities.push(Quantity::new(name, values)),
-            None => others.push(name),
+            None => others.push(name.to_owned()),
         }
     }
     if !outcomes.is_empty() {
         let quantity = |(name, value): &OfRun| {
-            Quantity::new(name, outcomes.iter().map(|outcome| value(outcome)).collect())
+            Quantity::new(*name, outcomes.iter().map(|outcome| value(outcome)).collect())
         };
         quantities.extend(of_run.iter().map(quantity));
     }
@@ -101,7 +101,7 @@ mod tests {
             digest: String::new(),
             end_time: Time::ZERO,
             ended_by: EndedBy::Horizon,
-            lines,
+            lines: lines.into_iter().map(|(name, value)| (name.into(), value)).collect(),
             results: Value::Null,
             everything: Value::Null,
         }
@@ -115,11 +115,13 @@ mod tests {
         ];
         let of_run: [OfRun; 1] = [("speed", Outcome::per_second)];
         let (found, others) = quantities(&outcomes.iter().collect::<Vec<_>>(), &of_run);
-        let of: Vec<_> =
-            found.iter().map(|quantity| (quantity.name, quantity.count(), quantity.mean())).collect();
+        let of: Vec<_> = found
+            .iter()
+            .map(|quantity| (quantity.name.as_str(), quantity.count(), quantity.mean()))
+            .collect();
         assert_eq!(
             (of, others),
-            (vec![("hops", 2, 1.75), ("late_s", 1, 7.0), ("speed", 2, 2.0)], vec!["histogram"])
+            (vec![("hops", 2, 1.75), ("late_s", 1, 7.0), ("speed", 2, 2.0)], vec!["histogram".to_owned()])
         );
         assert_eq!((found[1].deviation(), found[1].interval()), (None, None));
         // t(0.975, 1) = 12.706; the standard deviation is 1.5 / sqrt(2).

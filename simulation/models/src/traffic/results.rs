@@ -30,7 +30,7 @@ impl Traffic {
     /// Reports what was read, and where the vehicles are.
     fn count(&self, all: &Output, summary: &mut Summary) {
         for (name, value) in &self.notes {
-            summary.line(name, value.clone());
+            summary.line(*name, value.clone());
         }
         let unlimited = self.room.iter().filter(|room| **room == ANY_ROOM).count();
         if self.rules.storage && unlimited > 0 {

@@ -1,5 +1,7 @@
 //! Models in every mode of the engine, also where their LPs move: the same digest, results and files.
 
+use std::borrow::Cow;
+
 use paceline_engine::{Protocol, Simulation};
 use paceline_kernel::{Balance, Model, Time};
 use paceline_results::{Results, RunFacts};
@@ -8,7 +10,7 @@ use serde_json::Value;
 /// Digest and all results including the files.
 pub fn outcome<M: Model + Results>(
     simulation: Simulation<M>,
-) -> (String, Vec<(&'static str, Value)>, String) {
+) -> (String, Vec<(Cow<'static, str>, Value)>, String) {
     let (report, model) = simulation.run_keeping_model().expect("the model keeps the rules");
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let summary = model.results(report.outputs, &facts).expect("nothing is lost");

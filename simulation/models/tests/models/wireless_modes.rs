@@ -1,6 +1,7 @@
 //! The wireless network gives the same digest and results in every mode of the engine, and its results are
 //! correct.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use paceline_engine::{Protocol, Simulation};
@@ -89,7 +90,7 @@ fn traced(text: &[u8], name: &str, format: &str, keys: &str) -> Result<Wireless,
     read(&format!("[model]\ntrace = {file:?}\nformat = \"{format}\"\nrounds = 1\n{keys}\n"))
 }
 
-fn line(lines: &[(&'static str, Value)], name: &str) -> Option<f64> {
+fn line(lines: &[(Cow<'static, str>, Value)], name: &str) -> Option<f64> {
     lines.iter().find(|(line, _)| *line == name).and_then(|(_, value)| value.as_f64())
 }
 

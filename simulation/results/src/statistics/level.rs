@@ -61,7 +61,7 @@ impl Level {
 }
 
 /// Adds the product of both, without rounding.
-fn add_moment(sum: &mut ExactSum, by: f64, at: Time) {
+pub(super) fn add_moment(sum: &mut ExactSum, by: f64, at: Time) {
     const HALF: u32 = 32;
     let (high, low) = (at.as_ticks() >> HALF << HALF, at.as_ticks() as u32);
     sum.add_product(by, high as f64);
