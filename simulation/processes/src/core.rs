@@ -22,6 +22,7 @@ mod ends;
 mod flowing;
 mod hosts;
 mod line;
+mod measured;
 mod messages;
 mod moment;
 mod numbered;
@@ -46,6 +47,7 @@ use paceline_network::{HostId, Network};
 
 use calendar::{Calendar, Due};
 use hosts::Host;
+use measured::Measured;
 use messages::Messages;
 use moment::Moment;
 use objects::Objects;
@@ -137,6 +139,7 @@ pub struct Core<P, N> {
     killed: Vec<ProcessId>,
     /// Processes that have come back with their host, each with the one that it follows.
     restarted: Vec<(ProcessId, ProcessId)>,
+    measured: Measured,
     digest: Digest,
     counts: Counts,
 }
@@ -165,6 +168,7 @@ impl<P, N: Network> Core<P, N> {
             living: 0,
             killed: Vec::new(),
             restarted: Vec::new(),
+            measured: Measured::default(),
             digest: Digest::default(),
             counts: Counts::default(),
         }

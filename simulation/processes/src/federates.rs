@@ -203,16 +203,19 @@ fn summed<P: Send + 'static, N: Network>(
         _ => acted,
     };
     let (mut digest, mut counts) = Default::default();
+    let mut outputs = parts[0].run.settings.outputs();
     let (mut rounds, mut unreceived, mut panicked) = (RoundCounts::default(), Vec::new(), Vec::new());
     let last = if ended_by == EndedBy::Interrupted { Time::MAX } else { end_time };
     for mut part in parts {
         part.add_to(last, &mut digest, &mut counts);
+        outputs.join(&part.run.core.outputs(last));
         rounds.largest = rounds.largest.max(part.run.counts.largest);
         rounds.shared_steps += part.run.counts.shared_steps;
         unreceived.extend(part.run.core.unreceived_until(last));
         panicked.extend(part.take_panicked(last));
     }
     unreceived.sort_unstable();
+    outputs.end(end_time);
     let (federates, windows, wall, parallel_share) = Default::default();
     Ok(Report {
         digest,
@@ -225,6 +228,7 @@ fn summed<P: Send + 'static, N: Network>(
         wall,
         parallel_share,
         unreceived,
+        outputs,
         panicked,
     })
 }

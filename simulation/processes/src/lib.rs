@@ -54,7 +54,7 @@ pub use control::Control;
 pub use crew::{Coordination, Waiting};
 pub use model::{ProcessModel, TooFewHosts};
 pub use paceline_engine::EndedBy;
-pub use process::Process;
+pub use process::{Process, Raised};
 pub use report::{Report, RunError, amdahl_bound};
 pub use round::RoundRecord;
 pub use simulation::{OnPanic, Simulation};

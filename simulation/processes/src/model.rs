@@ -12,13 +12,10 @@ use crate::{Report, Simulation};
 /// A model whose parts are processes. Its value holds the parameters.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-///
 /// use paceline_kernel::Time;
 /// use paceline_network::{Constant, HostId, Network};
-/// use paceline_processes::{ProcessModel, Report, Simulation};
-/// use paceline_results::Summary;
+/// use paceline_processes::{ProcessModel, Simulation};
+/// use paceline_results::Output;
 ///
 /// /// Visitors that come to one door.
 /// struct Door {
@@ -27,47 +24,42 @@ use crate::{Report, Simulation};
 ///
 /// impl ProcessModel for Door {
 ///     type Message = ();
-///     type Outcome = Arc<AtomicU64>;
+///     type Outcome = ();
 ///
 ///     fn hosts(&self) -> u32 {
 ///         self.visitors + 1
 ///     }
 ///
-///     fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, _seed: u64) -> Arc<AtomicU64> {
-///         let (seen, count) = (Arc::new(AtomicU64::new(0)), self.visitors);
-///         let counter = Arc::clone(&seen);
+///     fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, _seed: u64) {
+///         let count = self.visitors;
+///         simulation.measure([Output::count("visitors_seen"), Output::tally("seen_at_s")]);
 ///         simulation.spawn("door", HostId(0), async move |cx| {
 ///             for _ in 0..count {
 ///                 cx.receive("door").await.unwrap();
-///                 counter.fetch_add(1, Relaxed);
+///                 cx.count("visitors_seen", 1);
+///                 cx.tally("seen_at_s", cx.now().as_secs_f64());
 ///             }
 ///         });
 ///         for visitor in 1..=count {
 ///             simulation.spawn("visitor", HostId(visitor), async |cx| cx.send("door", (), 1e3).await.unwrap());
 ///         }
-///         seen
-///     }
-///
-///     fn results(&self, seen: Arc<AtomicU64>, _: &Report) -> Result<Summary, String> {
-///         let mut summary = Summary::default();
-///         summary.line("visitors_seen", seen.load(Relaxed));
-///         Ok(summary)
 ///     }
 /// }
 ///
 /// let door = Door { visitors: 3 };
 /// let mut simulation = Simulation::new(Constant::new(1.0), &[(1e9, 1); 4]);
-/// let seen = door.spawn(&mut simulation, 1);
+/// door.spawn(&mut simulation, 1);
 /// let report = simulation.run()?;
-/// assert_eq!(door.results(seen, &report)?.lines, [("visitors_seen", 3.into())]);
+/// let lines = door.results((), &report)?.lines;
+/// assert_eq!(lines, [("visitors_seen".into(), 3.into()), ("mean_seen_at_s".into(), 2.0.into())]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ProcessModel {
     /// What messages carry.
     type Message: Send + 'static;
-    /// What processes write while they run and [`results`](Self::results) reads at the end: counters behind
-    /// an `Arc`, for example. Processes run on several threads, so it must not depend on the order in
-    /// which those of one instant add to it.
+    /// What processes write while they run that no [output](Simulation::measure) is for, and
+    /// [`results`](Self::results) reads at the end: `()` for most models. Processes run on several threads,
+    /// so it must not depend on the order in which those of one instant add to it.
     type Outcome;
 
     /// How many hosts a network has that no platform describes, so that each process that needs one has a
@@ -85,6 +77,13 @@ pub trait ProcessModel {
         false
     }
 
+    /// Why its processes act on other hosts than their own without delay, so that hosts cannot run at
+    /// different instants: the end of a sentence that begins with the model. Where there is a reason, a run
+    /// that is to be on federates has one of them, which has all hosts.
+    fn acts_at_once(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Adds its processes to a simulation whose hosts were [checked](Self::check). Random numbers that are
     /// drawn before the run come from `seed`; those of processes from
     /// [`Process::draw`](crate::Process::draw).
@@ -97,11 +96,12 @@ pub trait ProcessModel {
         None
     }
 
-    /// The results of a run that has ended. The error says which totals do not match, for example when
+    /// The results of a run that has ended: unless it is said otherwise, what its
+    /// [outputs](Simulation::measure) say. The error says which totals do not match, for example when
     /// messages are missing.
     fn results(&self, outcome: Self::Outcome, report: &Report) -> Result<Summary, String> {
-        let _ = (outcome, report);
-        Ok(Summary::default())
+        let _ = outcome;
+        Ok(report.summary())
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{Rng, Time};
 use paceline_network::HostId;
+use paceline_results::Note;
 
 use crate::activity::Activity;
 use crate::core::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
@@ -94,6 +95,34 @@ impl<P: Send + 'static> Process<P> {
     /// Has a number enter the digest of the run.
     pub fn record(&self, number: u64) {
         desk::post_request::<P>(self.id(), Request::Record(number));
+    }
+
+    /// Takes a value into the tally of this name ([`Output::tally`](paceline_results::Output::tally)); the
+    /// simulation was told of it before the run ([`Simulation::measure`](crate::Simulation::measure)).
+    pub fn tally(&self, name: &'static str, value: f64) {
+        desk::post_request::<P>(self.id, Request::Measure(name, Note::Tally(value)));
+    }
+
+    /// Changes the level of this name ([`Output::level`](paceline_results::Output::level)).
+    pub fn level(&self, name: &'static str, by: f64) {
+        desk::post_request::<P>(self.id, Request::Measure(name, Note::Level(by)));
+    }
+
+    /// Raises the level of this name until the guard is dropped, or the process ends.
+    pub fn raise(&self, name: &'static str, by: f64) -> Raised<P> {
+        self.level(name, by);
+        Raised { id: self.id, name, by, payload: PhantomData }
+    }
+
+    /// Adds to the count of this name ([`Output::count`](paceline_results::Output::count)).
+    pub fn count(&self, name: &'static str, more: u64) {
+        desk::post_request::<P>(self.id, Request::Measure(name, Note::Count(more)));
+    }
+
+    /// Adds to the present interval of the series of this name
+    /// ([`Output::series`](paceline_results::Output::series)).
+    pub fn series(&self, name: &'static str, value: f64) {
+        desk::post_request::<P>(self.id, Request::Measure(name, Note::Series(value)));
     }
 
     async fn done(&self, request: impl FnOnce() -> Request<P>) -> Result<(), RequestError> {
@@ -330,6 +359,22 @@ impl<P: Send + 'static> Process<P> {
     /// A message queue, which takes no time.
     pub fn queue(&self) -> Queue {
         Queue(self.object(ObjectKind::Queue))
+    }
+}
+
+/// A level that is raised as long as this is there ([`Process::raise`]).
+#[must_use = "dropped at once, it lowers the level again"]
+#[derive(Debug)]
+pub struct Raised<P: Send + 'static> {
+    id: ProcessId,
+    name: &'static str,
+    by: f64,
+    payload: PhantomData<fn() -> P>,
+}
+
+impl<P: Send + 'static> Drop for Raised<P> {
+    fn drop(&mut self) {
+        desk::post_request_if_running::<P>(self.id, Request::Measure(self.name, Note::Level(-self.by)));
     }
 }
 

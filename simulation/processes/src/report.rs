@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use paceline_engine::EndedBy;
 use paceline_kernel::{Digest, Time};
+use paceline_results::{OutputError, Outputs, Summary};
 use thiserror::Error;
 
 use crate::core::{Counts, Mailbox, ProcessId, Reach, RoundCounts, Stuck};
@@ -34,8 +35,17 @@ pub struct Report {
     pub parallel_share: f64,
     /// Mailboxes with messages that were not received, and their number.
     pub unreceived: Vec<(Mailbox, usize)>,
+    /// What processes have measured, up to the end.
+    pub outputs: Outputs,
     /// Processes that have ended by a panic, with what it said, where that does not end the run.
     pub panicked: Vec<(ProcessId, String)>,
+}
+
+impl Report {
+    /// What processes have measured, as lines and tables.
+    pub fn summary(&self) -> Summary {
+        self.outputs.summary()
+    }
 }
 
 /// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its
@@ -50,7 +60,7 @@ pub fn amdahl_bound(share: f64, threads: u32) -> f64 {
 }
 
 /// Why a run ended before its end.
-#[derive(Clone, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Error)]
 #[expect(missing_docs, reason = "the text of an error says what its fields are")]
 pub enum RunError {
     /// Nothing can happen any more.
@@ -64,6 +74,12 @@ pub enum RunError {
         "process {process} `{name}` waits at {time} for a future of something else; a process may only await what its `Process` handle offers"
     )]
     Strays { process: ProcessId, name: String, time: Time },
+    /// A process measured what cannot be measured.
+    #[error("process {process} `{name}` at {time}: {error}")]
+    Output { process: ProcessId, name: String, time: Time, error: OutputError },
+    /// Two outputs have one name.
+    #[error("output `{name}` is declared twice; allowed: a name for each")]
+    MeasuredTwice { name: &'static str },
     /// A process was to run on a host that is not there.
     #[error("process `{name}` cannot run on host {host}; there are {hosts} hosts, from 0")]
     NoHost { name: String, host: u32, hosts: usize },

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::core::{Core, ProcessId};
-use paceline_kernel::Time;
+use paceline_kernel::{Digest, Time};
 use paceline_network::Network;
 
 /// A round that is over: the code of its processes has run, and the core has answered what they asked for.
@@ -34,6 +34,11 @@ impl RoundRecord<'_> {
         self.world.name(process)
     }
 
+    /// The digest of all that has happened up to the end of the round.
+    pub fn digest(&self) -> Digest {
+        self.world.digest()
+    }
+
     /// What a process waits for after the round, in words; `None` where it has ended.
     pub fn waits_for(&self, process: ProcessId) -> Option<String> {
         self.world.waits_for(process)
@@ -52,11 +57,16 @@ impl fmt::Debug for RoundRecord<'_> {
 
 /// What a core knows of its processes, whatever its messages and its network are.
 pub(crate) trait World {
+    fn digest(&self) -> Digest;
     fn name(&self, process: ProcessId) -> &str;
     fn waits_for(&self, process: ProcessId) -> Option<String>;
 }
 
 impl<P, N: Network> World for Core<P, N> {
+    fn digest(&self) -> Digest {
+        Core::digest(self)
+    }
+
     fn name(&self, process: ProcessId) -> &str {
         self.try_about(process).map_or("", |(name, _)| name)
     }

@@ -4,6 +4,7 @@
 //! what a panic ends. The run itself, round after round, is in `run`; who watches its rounds gets a
 //! [`RoundRecord`].
 
+mod measuring;
 mod platform;
 pub(crate) mod run;
 mod turns;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
+use paceline_results::Output;
 
 use crate::Process;
 use crate::context::{self, ContextKind};
@@ -88,6 +90,8 @@ pub(crate) struct Added<P> {
 pub(crate) struct Settings {
     pub(crate) until: Time,
     pub(crate) seed: u64,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) warm_up: Time,
     pub(crate) threads: usize,
     pub(crate) rounds: Rounds,
     pub(crate) coordination: Coordination,
@@ -107,6 +111,8 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         let settings = Settings {
             until: Time::MAX,
             seed: 1,
+            outputs: Vec::new(),
+            warm_up: Time::ZERO,
             threads: 1,
             rounds: Rounds::default(),
             coordination: Coordination::default(),
@@ -336,7 +342,10 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         let ended_by = run.run_on_crew()?;
         let wall = start.elapsed();
         let Run { core, counts, panicked, meter, .. } = run;
+        let mut outputs = core.outputs(core.now());
+        outputs.end(core.now());
         Ok(Report {
+            outputs,
             digest: core.digest(),
             end_time: core.now(),
             ended_by,

@@ -38,10 +38,7 @@ impl<P, N: Network> Core<P, N> {
         let Process { ended, host, moment, .. } = self.processes[id];
         self.because(moment);
         if ended {
-            // Its end has dropped the guards that it held: those mutexes are unlocked all the same.
-            if let Request::Release(object) = request {
-                self.release(id, object);
-            }
+            self.request_of_ended(id, request);
             return None;
         }
         if let Some(reach) = self.reach(host, &request) {
@@ -99,8 +96,19 @@ impl<P, N: Network> Core<P, N> {
             Request::SwitchOn(host) => self.switch_on(host),
             Request::Abandon(answer) => self.abandon_request(id, answer),
             Request::Record(number) => self.record(id, number),
+            Request::Measure(name, note) => self.measure(id, name, note),
         }
         None
+    }
+
+    /// The end of a process has dropped the guards that it held: mutexes are unlocked, and levels lowered,
+    /// all the same. Nothing else of it is heard.
+    fn request_of_ended(&mut self, id: ProcessId, request: Request<P>) {
+        match request {
+            Request::Release(object) => self.release(id, object),
+            Request::Measure(name, note) => self.measure(id, name, note),
+            _ => {}
+        }
     }
 
     fn sleep_until(&mut self, id: ProcessId, time: Time) {

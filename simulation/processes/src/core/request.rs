@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Time;
 use paceline_network::HostId;
+use paceline_results::Note;
 use thiserror::Error;
 
 /// A process, by the order in which processes were spawned.
@@ -249,6 +250,8 @@ pub enum Request<P> {
     Abandon(Option<Answer<P>>),
     /// To have a number enter the digest of the run.
     Record(u64),
+    /// To have something taken in for the output of this name.
+    Measure(&'static str, Note),
 }
 
 /// What the core answers.

@@ -143,7 +143,10 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
             Ok(_) => Ok(()),
             Err(mut error) => {
                 let mut failed = None;
-                if let RunError::Panic { process, .. } | RunError::Strays { process, .. } = &mut error {
+                if let RunError::Panic { process, .. }
+                | RunError::Strays { process, .. }
+                | RunError::Output { process, .. } = &mut error
+                {
                     failed = Some(*process);
                     *process = self.number(*process);
                 }
@@ -175,6 +178,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
         let sure = if world.ending.is_over() { world.ending.last() } else { reached };
         let (digest, counts) = (self.run.core.digest(), self.run.core.counts());
         self.marks.push(Mark { at: now, digest, counts });
+        self.run.core.keep_outputs_until(sure);
         let before = self.marks.partition_point(|mark| mark.at <= sure);
         self.marks.drain(..before.saturating_sub(1));
     }

@@ -62,7 +62,13 @@ struct Coded {
 
 impl<P: Send + 'static, N: Network> Run<P, N> {
     /// A run of this world, which has no processes yet; their numbers begin at `first`.
-    pub(crate) fn new(core: Core<P, N>, first: u32, settings: Settings, observer: Option<Observer>) -> Self {
+    pub(crate) fn new(
+        mut core: Core<P, N>,
+        first: u32,
+        settings: Settings,
+        observer: Option<Observer>,
+    ) -> Self {
+        core.gather(settings.outputs());
         let threads = settings.threads;
         let watchdog = Watchdog::start(settings.stall.clone());
         Self {
@@ -161,6 +167,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             }
             let coded = self.run_round(crew, round, running, turns);
             self.answer(round, turns)?;
+            self.check_outputs()?;
             self.observe(round, coded);
             if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
                 self.report_standstill(round[0], rounds);
@@ -243,6 +250,13 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             });
             self.killed.clear();
         }
+    }
+
+    /// Whether a process measured what is not declared.
+    fn check_outputs(&self) -> Result<(), RunError> {
+        let Some((process, error)) = self.core.misused_output() else { return Ok(()) };
+        let name = self.core.try_about(*process).map_or_else(String::new, |(name, _)| name.to_string());
+        Err(RunError::Output { process: *process, name, time: self.core.now(), error: error.clone() })
     }
 
     /// A process was in the latest of so many rounds at one time.

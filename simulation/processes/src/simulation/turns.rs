@@ -1,7 +1,7 @@
 //! How the code of a round's processes runs: on this thread, or on many. Processes that block on coroutines
 //! resume, and end, on the threads on which they block.
 
-use crate::core::ProcessId;
+use crate::core::{ProcessId, Request};
 use paceline_network::Network;
 
 use super::run::Run;
@@ -84,9 +84,11 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         self.hand_in(id, requests.drain(..), &mut spawned.drain(..));
         ends.clear();
         let panics = if task.has_hooks() { turns.call_hooks(&mut task, now) } else { Vec::new() };
-        // Nobody hears a process that has ended.
+        // Nobody hears a process that has ended; what it measures counts.
         let Parts { requests, spawned, .. } = turns.parts();
-        requests.clear();
+        for request in requests.drain(..).filter(|request| matches!(request, Request::Measure(..))) {
+            self.core.request(id, request);
+        }
         spawned.clear();
         self.ending = Some(turns);
         panics.into_iter().try_for_each(|panic| self.panicked(id, &*panic))

@@ -5,6 +5,7 @@ mod digest;
 mod dropped;
 mod exact;
 mod federates;
+mod measured;
 mod profiles;
 mod rounding;
 mod rounds;
