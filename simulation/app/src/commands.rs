@@ -47,8 +47,11 @@ pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<()
 /// Checks the scenario that was read from `source`.
 pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), CommandError> {
     #[cfg(feature = "processes")]
-    if !arguments.determinism && program.is_of_processes(source.open()?)? {
-        return processes::check(program, source);
+    if program.is_of_processes(source.open()?)? {
+        return match arguments.determinism {
+            true => processes::check_determinism(program, source, arguments.events),
+            false => processes::check(program, source),
+        };
     }
     check::check(program, source, arguments)
 }

@@ -2,6 +2,7 @@
 //! that its scenario names.
 
 pub mod network;
+pub(crate) mod probe;
 pub mod settings;
 pub(crate) mod trace;
 
@@ -17,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{CommandError, OwnFailure};
 use network::{NetworkKind, NetworkSection};
+use probe::Probe;
 use settings::ProcessSettings;
 use trace::Trace;
 
@@ -74,6 +76,7 @@ pub struct Watch {
     /// By which it is stopped, and says how far it has come.
     pub control: Control,
     pub(crate) trace: Option<Trace>,
+    pub(crate) probe: Option<Probe>,
 }
 
 /// A run that has ended.
@@ -96,6 +99,9 @@ pub trait AnyProcessModel: Debug + Send {
     /// Whether a run must have a horizon ([`ProcessModel::needs_horizon`]).
     fn needs_horizon(&self) -> bool;
 
+    /// Why all hosts are in one federate ([`ProcessModel::acts_at_once`]).
+    fn acts_at_once(&self) -> Option<&'static str>;
+
     /// The number of processes that are there from the start.
     fn processes(&self, settings: &ProcessSettings) -> u32;
 
@@ -114,6 +120,10 @@ impl<M: ProcessModel + Debug + Send> AnyProcessModel for M {
 
     fn needs_horizon(&self) -> bool {
         ask(|| "`needs_horizon`".into(), || ProcessModel::needs_horizon(self))
+    }
+
+    fn acts_at_once(&self) -> Option<&'static str> {
+        ask(|| "`acts_at_once`".into(), || ProcessModel::acts_at_once(self))
     }
 
     fn processes(&self, settings: &ProcessSettings) -> u32 {
@@ -166,7 +176,8 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
     settings: &ProcessSettings,
     watch: &Watch,
 ) -> Result<Ran, CommandError> {
-    let mut simulation = as_set(world, settings, watch);
+    let federates = settings.federates.filter(|_| model.acts_at_once().is_none());
+    let mut simulation = as_set(world, settings, federates, watch);
     let outcome = spawn(model, &mut simulation, settings.seed);
     let ran = simulation.run();
     if let Some(problem) = ask(|| "`failure`".into(), || model.failure(&outcome)) {
@@ -181,11 +192,13 @@ fn run_in<M: ProcessModel, N: Network + Clone + Send + Sync>(
 fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
     world: Simulation<P, N>,
     settings: &ProcessSettings,
+    federates: Option<u32>,
     watch: &Watch,
 ) -> Simulation<P, N> {
     let simulation = world
         .until(settings.until.unwrap_or(Time::MAX))
         .seed(settings.seed)
+        .warm_up(settings.warm_up)
         .threads(settings.threads as usize)
         .rounds(settings.round)
         .coordination(settings.coordination)
@@ -194,12 +207,13 @@ fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
         .context(settings.context)
         .on_stall(|stall| eprintln!("warning: {stall}"))
         .control(&watch.control);
-    let simulation = match settings.federates {
+    let simulation = match federates {
         Some(federates) => simulation.federates(federates),
         None => simulation,
     };
-    match &watch.trace {
-        Some(trace) => simulation.observe(trace.observer()),
-        None => simulation,
+    match (&watch.trace, &watch.probe) {
+        (Some(trace), _) => simulation.observe(trace.observer()),
+        (None, Some(probe)) => simulation.observe(probe.observer(&watch.control)),
+        (None, None) => simulation,
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Invariant: what is printed as results, and the digest, depend on nothing of how it is run.
 
+mod determinism;
 mod loaded;
 mod replicas;
 mod summary;
@@ -24,6 +25,7 @@ use crate::progress::{Progress, warn};
 use crate::summary::{Finished, Subject};
 use crate::{signals, stdout, text};
 
+pub use determinism::check_determinism;
 use loaded::Loaded;
 use summary::ProcessRun;
 
@@ -42,6 +44,7 @@ pub fn check(program: &Program, source: &Source) -> Result<(), CommandError> {
         ("threads", settings.threads.to_string()),
         ("rounds", round_name(settings.round)),
         ("seed", settings.seed.to_string()),
+        ("warm-up", text::time(settings.warm_up)),
     ];
     let rows = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
     stdout::print(&text::groups(&[(&format!("{} is sound", source.file.display()), rows)]))
@@ -55,7 +58,12 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
         let problem = "--log: a model of processes has no events; allowed: models of LPs";
         return Err(CommandError::Option(problem.into()));
     }
-    if results.trace.is_some() && settings.federates.is_some() {
+    if let (Some(federates), Some(why)) = (settings.federates, loaded.model.acts_at_once()) {
+        warn(&format!(
+            "run.federates = {federates}: the run has one federate, since {} {why}",
+            loaded.kind.name
+        ));
+    } else if results.trace.is_some() && settings.federates.is_some() {
         return Err(ProcessFailure::of(RunError::Observed, settings).into());
     }
     let identity = loaded.provenance.identity(settings.seed);
@@ -69,7 +77,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;
     let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
-    let watch = Watch { control, trace };
+    let watch = Watch { control, trace, probe: None };
     let ran = loaded.model.run(settings, &watch);
     drop(progress);
     let end = ran.as_ref().ok().map(|ran| ran.report.end_time);

@@ -108,7 +108,10 @@ impl TogetherArguments {
 
     /// Refuses several processes of the operating system for models of simulated processes.
     pub fn refuse_for_actors(&self) -> Result<(), CommandError> {
-        self.refuse_for("a model of simulated processes runs in one process; allowed: models of LPs")
+        self.refuse_for(
+            "a model of processes runs in one process of the system, since what its messages carry has no form in \
+             which it could be sent to another; allowed: run.threads and run.federates, or a model of LPs",
+        )
     }
 
     /// Refuses several processes of the operating system, and says why.

@@ -24,6 +24,8 @@ pub const WAITINGS: [(&str, Waiting); 3] =
 pub struct ProcessSettings {
     /// The horizon; without one it runs until all processes have ended.
     pub until: Option<Time>,
+    /// What processes measure before this time does not count.
+    pub warm_up: Time,
     /// What random numbers are drawn from.
     pub seed: u64,
     /// Into how many federates the hosts are dealt, if they are.
@@ -53,9 +55,18 @@ pub(crate) fn read(
     network: ChosenNetwork,
     needs_horizon: bool,
 ) -> Result<ProcessSettings, ScenarioError> {
+    if run.has("checkpoint") {
+        let problem =
+            "a checkpoint of processes: code that waits in its midst has no form that could be written";
+        let allowed = "no such key; a run is repeated from its seed, and models of LPs have checkpoints";
+        return Err(run.refuse("checkpoint", problem, allowed));
+    }
+    let federates = read_federates(&mut run, network.hosts())?;
+    let until = if needs_horizon { Some(run.required("until")?) } else { run.optional("until")? };
     let settings = ProcessSettings {
-        federates: read_federates(&mut run, network.hosts())?,
-        until: if needs_horizon { Some(run.required("until")?) } else { run.optional("until")? },
+        warm_up: read_warm_up(&mut run, until)?,
+        federates,
+        until,
         seed: run.or("seed", 1)?,
         threads,
         context: run.choice("context", &CONTEXTS, Some(ContextKind::Future))?,
@@ -98,6 +109,18 @@ pub(crate) fn read_threads(run: &mut Section) -> Result<u32, ScenarioError> {
         return Err(run.refuse("threads", format!("a run on {threads} threads"), allowed));
     }
     Ok(threads)
+}
+
+fn read_warm_up(run: &mut Section, until: Option<Time>) -> Result<Time, ScenarioError> {
+    let warm_up = run.or("warm_up", Time::ZERO)?;
+    match until.filter(|until| warm_up >= *until) {
+        Some(until) => {
+            let problem =
+                format!("a warm-up of {warm_up} in a run of {until}, which leaves nothing to measure");
+            Err(run.refuse("warm_up", problem, format!("a time before {until}")))
+        }
+        None => Ok(warm_up),
+    }
 }
 
 fn read_federates(run: &mut Section, hosts: u32) -> Result<Option<u32>, ScenarioError> {

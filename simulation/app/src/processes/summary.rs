@@ -42,7 +42,7 @@ impl Account for ProcessRun {
         let Report { counts, rounds, wall, .. } = &self.report;
         let mut all = finished.results();
         let how = json!({
-            "federates": self.settings.federates,
+            "federates": self.settings.federates.map(|_| self.report.federates),
             "windows": self.report.windows,
             "rounds": counts.rounds,
             "threads": self.settings.threads,
@@ -66,18 +66,23 @@ impl Account for ProcessRun {
 
     fn rows(&self) -> Vec<(&'static str, String)> {
         let Report { counts, rounds, wall, .. } = &self.report;
-        let per_message = wall.as_secs_f64() / (counts.messages as f64).max(1.0);
         let largest = text::count(rounds.largest);
+        // Where no messages are sent, the work is what processes do between two waits.
+        let (work, done, each) = match counts.messages {
+            0 => ("turns", counts.steps, "a turn"),
+            messages => ("messages", messages, "a message"),
+        };
         let mut rows = vec![
-            ("messages", text::count(counts.messages)),
+            (work, text::count(done)),
             ("wall time", text::span(*wall)),
-            ("a message", text::seconds(per_message)),
+            (each, text::seconds(wall.as_secs_f64() / (done as f64).max(1.0))),
             ("network", self.settings.network.name.to_owned()),
             ("processes", text::count(counts.processes)),
             ("rounds", format!("{}, the largest of {largest}", text::count(counts.rounds))),
             ("threads", text::count(self.settings.threads.into())),
         ];
-        if let Some(federates) = self.settings.federates {
+        if self.settings.federates.is_some() && self.report.federates > 1 {
+            let federates = self.report.federates;
             let windows = text::count(self.report.windows);
             rows.push(("federates", format!("{federates}, in {windows} windows")));
         } else if self.settings.threads > 1 {
