@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use paceline_kernel::{Rng, Time};
 use paceline_network::{HostId, Network};
 use paceline_processes::{Process, Simulation};
+use paceline_results::Output;
 
 pub use message::{Blocks, Content, Message};
 
@@ -112,16 +113,18 @@ pub enum Action {
     Sent { piece: u32, to: u32 },
 }
 
-/// What all peers together have done. It grows while the simulation runs; the totals do not depend on the
-/// order in which peers add to them.
+/// What peers measure: messages that they have sent; blocks that they have begun to send, and received though
+/// they had them; and how many peers one serves at a time.
+const MESSAGES: &str = "messages_sent";
+const BLOCKS_SENT: &str = "blocks_sent";
+const DUPLICATES: &str = "duplicate_blocks";
+const UNCHOKED: &str = "unchoked";
+
+/// When peers were done, and what was observed. It grows while the simulation runs.
 #[derive(Debug)]
 pub struct Outcome {
     /// By peer: when it completed the file, in nanoseconds; [`u64::MAX`] if it has not.
     completed_ns: Vec<AtomicU64>,
-    messages: AtomicU64,
-    blocks_sent: AtomicU64,
-    duplicate_blocks: AtomicU64,
-    most_unchoked: AtomicU64,
     observed: Mutex<Vec<Observed>>,
 }
 
@@ -129,10 +132,6 @@ impl Outcome {
     fn new(peers: u32) -> Self {
         Self {
             completed_ns: (0..peers).map(|_| AtomicU64::new(u64::MAX)).collect(),
-            messages: AtomicU64::new(0),
-            blocks_sent: AtomicU64::new(0),
-            duplicate_blocks: AtomicU64::new(0),
-            most_unchoked: AtomicU64::new(0),
             observed: Mutex::default(),
         }
     }
@@ -143,26 +142,6 @@ impl Outcome {
         let mut completions: Vec<Time> = times.filter(|time| *time < Time::MAX).collect();
         completions.sort_unstable();
         completions
-    }
-
-    /// Messages that peers have sent.
-    pub fn messages(&self) -> u64 {
-        self.messages.load(Ordering::Relaxed)
-    }
-
-    /// Blocks that peers have begun to send.
-    pub fn blocks_sent(&self) -> u64 {
-        self.blocks_sent.load(Ordering::Relaxed)
-    }
-
-    /// Blocks received by a peer that already had them.
-    pub fn duplicate_blocks(&self) -> u64 {
-        self.duplicate_blocks.load(Ordering::Relaxed)
-    }
-
-    /// The largest number of peers that one peer served at a time.
-    pub fn most_unchoked(&self) -> u64 {
-        self.most_unchoked.load(Ordering::Relaxed)
     }
 
     /// The recorded actions of all peers, in the order of time; empty unless [`Bittorrent::observe`] is set.
@@ -205,6 +184,8 @@ impl Bittorrent {
         hosts: u32,
         seed: u64,
     ) -> Arc<Outcome> {
+        simulation.measure([MESSAGES, BLOCKS_SENT, DUPLICATES].map(Output::count));
+        simulation.measure([Output::tally(UNCHOKED)]);
         let outcome = Arc::new(Outcome::new(self.peers));
         let shared = Arc::new(Shared { swarm: self.clone(), outcome: Arc::clone(&outcome) });
         let (tracker, block_bytes) = (self.tracker(), self.block_bytes);

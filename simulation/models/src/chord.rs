@@ -17,15 +17,20 @@ mod results;
 mod ring;
 mod settings;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_kernel::{Rng, Time};
 use paceline_network::{HostId, Network};
 use paceline_processes::{Process, Simulation};
+use paceline_results::Output;
 
 pub use message::Message;
 pub use ring::Ring;
+
+/// What peers measure.
+const LOOKUPS: &str = "lookups";
+const ANSWERED: &str = "lookups_answered";
+const HOPS: &str = "hops";
 
 /// When peers begin their periodic work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +51,11 @@ pub enum Starts {
 ///
 /// let chord = Chord { peers: 50, ..Chord::default() };
 /// let mut simulation = Simulation::new(Constant::new(0.01), &[(1e9, 1); 10]).until(Time::secs(100));
-/// let outcome = chord.spawn(&mut simulation, 10, 1);
+/// chord.spawn(&mut simulation, 10, 1);
 /// let report = simulation.run()?;
-/// assert!(outcome.lookups() >= 9 * 50 && outcome.answered() >= outcome.lookups() - 50);
-/// assert!(outcome.mean_hops() < 6.0, "about half the logarithm of the number of peers");
+/// let [lookups, answered] = ["lookups", "lookups_answered"].map(|name| report.outputs.count(name));
+/// assert!(lookups >= 9 * 50 && answered >= lookups - 50);
+/// assert!(report.outputs.mean("hops") < Some(6.0), "about half the logarithm of the number of peers");
 /// # assert!(report.counts.messages > 0);
 /// # Ok::<(), paceline_processes::RunError>(())
 /// ```
@@ -118,32 +124,13 @@ pub struct Observed {
     pub holder: u32,
 }
 
-/// What all peers together have done. It grows while the simulation runs; sums do not depend on the order in
-/// which peers add to them.
+/// Answered lookups that peers have recorded while the simulation ran.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    lookups: AtomicU64,
-    answered: AtomicU64,
-    hops: AtomicU64,
     observed: Mutex<Vec<Observed>>,
 }
 
 impl Outcome {
-    /// Lookups that were begun, answered or not.
-    pub fn lookups(&self) -> u64 {
-        self.lookups.load(Ordering::Relaxed)
-    }
-
-    /// Lookups that were answered.
-    pub fn answered(&self) -> u64 {
-        self.answered.load(Ordering::Relaxed)
-    }
-
-    /// The mean number of times that a lookup was passed on.
-    pub fn mean_hops(&self) -> f64 {
-        self.hops.load(Ordering::Relaxed) as f64 / (self.answered() as f64).max(1.0)
-    }
-
     /// The recorded answered lookups, sorted; empty unless [`Chord::observe`] is set.
     pub fn observed(&self) -> Vec<Observed> {
         let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -199,13 +186,15 @@ impl Chord {
         (0..self.peers).map(&mut life).collect()
     }
 
-    /// Adds the peers, dealt round-robin to `hosts` hosts. Their random choices are drawn from `seed`.
+    /// Adds the peers, dealt round-robin to `hosts` hosts, which measure lookups and how often each was
+    /// passed on. Their random choices are drawn from `seed`.
     pub fn spawn<N: Network>(
         &self,
         simulation: &mut Simulation<Message, N>,
         hosts: u32,
         seed: u64,
     ) -> Arc<Outcome> {
+        simulation.measure([Output::count(LOOKUPS), Output::count(ANSWERED), Output::tally(HOPS)]);
         let (ring, outcome) = (self.ring(seed), Arc::new(Outcome::default()));
         let lives = self.lives(seed);
         let shared = Shared { chord: self.clone(), ring, lives, outcome: Arc::clone(&outcome) };

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
 use paceline_processes::{Process, Simulation};
+use paceline_results::Output;
 use thiserror::Error;
 
 /// Bytes of a message from a worker: that it is idle, or a result.
@@ -40,8 +41,9 @@ pub const ANSWER_BYTES: f64 = 100.0;
 /// let mut simulation = Simulation::new(Constant::new(0.1), &[(1e9, 1); 5]);
 /// let outcome = farm.spawn(&mut simulation, 5)?;
 /// let report = simulation.run()?;
-/// assert_eq!(outcome.tasks_done(), 100);
-/// assert!(outcome.failures() > 0 && outcome.tasks_reassigned() > 0);
+/// let count = |name| report.outputs.count(name);
+/// assert_eq!((count("tasks_done"), outcome.results().iter().flatten().count()), (100, 100));
+/// assert!(count("host_failures") > 0 && count("tasks_reassigned") > 0);
 /// assert!(report.end_time > Time::secs(250), "25 tasks of 10 s for each worker, some of them more than once");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -99,60 +101,31 @@ pub enum Message {
     Task { task: u32 },
 }
 
-/// What has been done. It grows while the simulation runs; the totals do not depend on the order in which
-/// processes add to them.
+/// What processes count: tasks whose result the master has; how often a task was given up as lost and queued
+/// again; results of tasks that were already done; how often a host failed; and the computing time, in
+/// nanoseconds, spent on tasks that was lost when hosts failed.
+const DONE: &str = "tasks_done";
+const REASSIGNED: &str = "tasks_reassigned";
+const DUPLICATES: &str = "duplicate_results";
+const FAILURES: &str = "host_failures";
+const LOST_NS: &str = "lost_computing_ns";
+
+/// When tasks were done. It grows while the simulation runs.
 #[derive(Debug)]
 pub struct Outcome {
     /// By task: when its first result arrived, in nanoseconds; [`u64::MAX`] if none has.
     done_ns: Vec<AtomicU64>,
-    tasks_done: AtomicU64,
-    tasks_reassigned: AtomicU64,
-    duplicate_results: AtomicU64,
-    failures: AtomicU64,
-    lost_ns: AtomicU64,
 }
 
 impl Outcome {
     fn new(tasks: u32) -> Self {
-        Self {
-            done_ns: (0..tasks).map(|_| AtomicU64::new(u64::MAX)).collect(),
-            tasks_done: AtomicU64::new(0),
-            tasks_reassigned: AtomicU64::new(0),
-            duplicate_results: AtomicU64::new(0),
-            failures: AtomicU64::new(0),
-            lost_ns: AtomicU64::new(0),
-        }
+        Self { done_ns: (0..tasks).map(|_| AtomicU64::new(u64::MAX)).collect() }
     }
 
     /// By task: when its first result arrived at the master.
     pub fn results(&self) -> Vec<Option<Time>> {
         let times = self.done_ns.iter().map(|ns| Time::nanos(ns.load(Ordering::Relaxed)));
         times.map(|time| Some(time).filter(|time| *time < Time::MAX)).collect()
-    }
-
-    /// Tasks whose result the master has.
-    pub fn tasks_done(&self) -> u64 {
-        self.tasks_done.load(Ordering::Relaxed)
-    }
-
-    /// How often a task was given up as lost and queued again.
-    pub fn tasks_reassigned(&self) -> u64 {
-        self.tasks_reassigned.load(Ordering::Relaxed)
-    }
-
-    /// Results of tasks that were already done.
-    pub fn duplicate_results(&self) -> u64 {
-        self.duplicate_results.load(Ordering::Relaxed)
-    }
-
-    /// How often a host failed.
-    pub fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
-    }
-
-    /// The computing time spent on tasks that was lost when hosts failed.
-    pub fn lost(&self) -> Time {
-        Time::nanos(self.lost_ns.load(Ordering::Relaxed))
     }
 }
 
@@ -191,6 +164,7 @@ impl Farm {
         if hosts < 2 {
             return Err(FarmError::Hosts(hosts));
         }
+        simulation.measure([DONE, REASSIGNED, DUPLICATES, FAILURES, LOST_NS].map(Output::count));
         let outcome = Arc::new(Outcome::new(self.tasks));
         let shared = Arc::new(Shared { farm: self.clone(), outcome: Arc::clone(&outcome) });
         let master = Arc::clone(&shared);
@@ -202,8 +176,7 @@ impl Farm {
         }
         if let Some(failing) = self.failing {
             for host in 1..=self.hosts_of_workers(hosts) {
-                let outcome = Arc::clone(&outcome);
-                let run = move |cx: Process<Message>| failures::run(cx, HostId(host), failing, outcome);
+                let run = move |cx: Process<Message>| failures::run(cx, HostId(host), failing);
                 simulation.spawn("failures", HostId(0), run);
             }
         }

@@ -16,11 +16,12 @@ mod results;
 mod settings;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_kernel::Time;
 use paceline_network::{Actor, Deployment, HostId, Network, OnFailure, Platform, ReadError};
 use paceline_processes::{Process, Simulation};
+use paceline_results::Output;
 
 /// A message: a computation of this many flops, or `None` to stop.
 pub type Task = Option<f64>;
@@ -61,32 +62,15 @@ struct Placed {
 /// </platform>"#;
 /// let program = MasterWorkers::read("deployment.xml", text, &platform)?;
 /// let mut simulation = Simulation::on_platform(&platform, FlowModel::CM02);
-/// let outcome = program.spawn(&mut simulation);
-/// assert_eq!((simulation.run()?.end_time, outcome.done(), outcome.lost()), (Time::secs(3), 3, 0));
+/// program.spawn(&mut simulation);
+/// let report = simulation.run()?;
+/// let [done, lost] = ["tasks_done", "tasks_lost"].map(|name| report.outputs.count(name));
+/// assert_eq!((report.end_time, done, lost), (Time::secs(3), 3, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MasterWorkers {
     actors: Vec<Placed>,
-}
-
-/// What happened to the tasks.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    done: AtomicU64,
-    lost: AtomicU64,
-}
-
-impl Outcome {
-    /// Tasks that workers have computed.
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
-    }
-
-    /// Tasks that did not reach a worker, or that it did not finish, because a host or a link was off.
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
-    }
 }
 
 impl MasterWorkers {
@@ -122,19 +106,19 @@ impl MasterWorkers {
         self.actors.len() as u32
     }
 
-    /// Adds all processes.
-    pub fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>) -> Arc<Outcome> {
-        let outcome = Arc::new(Outcome::default());
+    /// Adds all processes, which count tasks that workers have computed, and those that were lost: that did
+    /// not reach a worker, or that it did not finish, because a host or a link was off.
+    pub fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>) {
+        simulation.measure([DONE, LOST].map(Output::count));
         for placed in &self.actors {
             let (name, host, restarts) = (placed.role.name(), placed.host, placed.restarts);
-            let (placed, counted) = (Arc::new(placed.clone()), Arc::clone(&outcome));
-            let make = move |cx| live(cx, Arc::clone(&placed), Arc::clone(&counted));
+            let placed = Arc::new(placed.clone());
+            let make = move |cx| live(cx, Arc::clone(&placed));
             match restarts {
                 true => simulation.spawn_restarting(name, host, make),
                 false => simulation.spawn(name, host, make),
             };
         }
-        outcome
     }
 }
 
@@ -154,6 +138,9 @@ const FUNCTIONS: &str = "master with arguments TASKS FLOPS BYTES WORKER..., and 
                          TASKS FLOPS BYTES COUNT, and worker with its NUMBER";
 /// The most workers of a master.
 const MOST_WORKERS: u32 = 1 << 20;
+/// What processes count.
+const DONE: &str = "tasks_done";
+const LOST: &str = "tasks_lost";
 
 /// The role of an actor; `numbered` where workers have numbers.
 fn role(actor: &Actor, platform: &Platform, numbered: bool) -> Result<Role, Mistake> {
@@ -197,7 +184,7 @@ fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
     number.ok_or_else(|| (format!("`{text}` as the {what} of a task of a master"), "a finite number from 0"))
 }
 
-async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
+async fn live(cx: Process<Task>, placed: Arc<Placed>) {
     // An actor that comes back with its host after the time of its end lives on, as in SimGrid.
     if let Some(kill) = placed.kill.filter(|kill| *kill > cx.now()) {
         let (actor, host) = (cx.id(), cx.host());
@@ -214,7 +201,7 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
         Role::Master { tasks, flops, bytes, workers } => {
             for (_, worker) in (0..*tasks).zip(workers.iter().cycle()) {
                 if cx.send(worker.as_str(), Some(*flops), *bytes).await.is_err() {
-                    outcome.lost.fetch_add(1, Ordering::Relaxed);
+                    cx.count(LOST, 1);
                 }
             }
             for worker in workers {
@@ -224,19 +211,16 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>, outcome: Arc<Outcome>) {
         }
         Role::Worker { mailbox } => {
             let computes = Arc::new(AtomicBool::new(false));
-            let (open, lost) = (Arc::clone(&computes), Arc::clone(&outcome));
+            let (open, worker) = (Arc::clone(&computes), cx.clone());
             // This runs when the host fails.
-            cx.on_exit(move || {
-                lost.lost.fetch_add(u64::from(open.load(Ordering::Relaxed)), Ordering::Relaxed);
-            });
+            cx.on_exit(move || worker.count(LOST, u64::from(open.load(Ordering::Relaxed))));
             loop {
                 match cx.receive(mailbox.as_str()).await {
                     Ok(Some(flops)) => {
                         computes.store(true, Ordering::Relaxed);
                         let done = cx.compute(flops).await.is_ok();
                         computes.store(false, Ordering::Relaxed);
-                        let outcome = if done { &outcome.done } else { &outcome.lost };
-                        outcome.fetch_add(1, Ordering::Relaxed);
+                        cx.count(if done { DONE } else { LOST }, 1);
                     }
                     Ok(None) => return,
                     // The master counts tasks that do not arrive.

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use paceline_kernel::Time;
 use paceline_processes::Process;
@@ -16,7 +15,7 @@ use super::choke::{Candidate, Choker};
 use super::connection::Connection;
 use super::message::{Blocks, Content, Message};
 use super::pieces::Pieces;
-use super::{Action, Bittorrent, ROUND, Shared};
+use super::{Action, BLOCKS_SENT, Bittorrent, DUPLICATES, MESSAGES, ROUND, Shared, UNCHOKED};
 use crate::inbox::Inbox;
 
 /// The number of messages that a peer receives at a time.
@@ -65,7 +64,7 @@ pub(super) async fn run(cx: Process<Message>, number: u32, start: Time, shared: 
 
 impl Peer {
     fn message(&self, content: Content) -> (Message, f64) {
-        self.shared.outcome.messages.fetch_add(1, Ordering::Relaxed);
+        self.cx.count(MESSAGES, 1);
         let bytes = content.bytes(self.shared.swarm.block_bytes);
         (Message { sender: self.number, content }, bytes)
     }
@@ -197,9 +196,8 @@ impl Peer {
         if !is_served || !self.pieces.has(blocks.piece) {
             return;
         }
-        let outcome = &self.shared.outcome;
-        outcome.blocks_sent.fetch_add(u64::from(blocks.count), Ordering::Relaxed);
-        outcome.observe(
+        self.cx.count(BLOCKS_SENT, blocks.count.into());
+        self.shared.outcome.observe(
             &self.shared.swarm,
             self.cx.now(),
             self.number,
@@ -221,7 +219,7 @@ impl Peer {
         let Blocks { piece, count, .. } = blocks;
         connection.receive(u64::from(count) * self.shared.swarm.block_bytes as u64);
         let new = self.pieces.add(blocks);
-        self.shared.outcome.duplicate_blocks.fetch_add(u64::from(count - new), Ordering::Relaxed);
+        self.cx.count(DUPLICATES, u64::from(count - new));
         if new > 0 && self.pieces.has(piece) {
             self.complete(from, piece);
         } else if connection.download == Some(piece) {
@@ -274,7 +272,7 @@ impl Peer {
         }
         let is_complete = self.pieces.is_complete();
         let unchoked = self.cx.draw(|rng| self.choker.round(is_complete, candidates, rng));
-        self.shared.outcome.most_unchoked.fetch_max(unchoked.len() as u64, Ordering::Relaxed);
+        self.cx.tally(UNCHOKED, unchoked.len() as f64);
         let mut changed = Vec::new();
         for (peer, connection) in &mut self.connections {
             let is_unchoked = unchoked.binary_search(peer).is_ok();

@@ -6,7 +6,7 @@ use paceline_network::Network;
 use paceline_processes::{ProcessModel, Report, Simulation};
 use paceline_results::Summary;
 
-use super::{Bittorrent, Message, Outcome};
+use super::{BLOCKS_SENT, Bittorrent, DUPLICATES, Message, Outcome, UNCHOKED};
 
 impl ProcessModel for Bittorrent {
     type Message = Message;
@@ -22,13 +22,17 @@ impl ProcessModel for Bittorrent {
         true
     }
 
+    fn acts_at_once(&self) -> Option<&'static str> {
+        Some("takes back messages that are on their way")
+    }
+
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, seed: u64) -> Arc<Outcome> {
         let hosts = simulation.hosts();
         Self::spawn(self, simulation, hosts, seed)
     }
 
     /// Which peers have completed the file, when, and how long each took.
-    fn results(&self, outcome: Arc<Outcome>, _: &Report) -> Result<Summary, String> {
+    fn results(&self, outcome: Arc<Outcome>, report: &Report) -> Result<Summary, String> {
         let (completions, mut summary) = (outcome.completions(), Summary::default());
         summary.line("leechers_completed", completions.len());
         if let (Some(first), Some(last)) = (completions.first(), completions.last()) {
@@ -37,9 +41,10 @@ impl ProcessModel for Bittorrent {
             summary.line("median_completion_s", median.as_secs_f64());
             summary.line("last_completion_s", last.as_secs_f64());
         }
-        summary.line("blocks_sent", outcome.blocks_sent());
-        summary.line("duplicate_blocks", outcome.duplicate_blocks());
-        summary.line("most_unchoked", outcome.most_unchoked());
+        summary.line(BLOCKS_SENT, report.outputs.count(BLOCKS_SENT));
+        summary.line(DUPLICATES, report.outputs.count(DUPLICATES));
+        let most = report.outputs.tally(UNCHOKED).greatest().unwrap_or(0.0);
+        summary.line("most_unchoked", most as u64);
         Ok(summary)
     }
 }

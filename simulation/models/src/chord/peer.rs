@@ -2,14 +2,13 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use paceline_kernel::Time;
 use paceline_processes::Process;
 
 use super::message::{Message, NOBODY};
 use super::node::{Node, Way};
-use super::{Observed, Shared, Starts};
+use super::{ANSWERED, HOPS, LOOKUPS, Observed, Shared, Starts};
 
 /// The periodic tasks of a peer, and its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,13 +144,13 @@ impl Peer {
             Reason::Join => self.node.set_successor(holder),
             Reason::Finger(finger) => self.node.set_finger(finger, holder),
             Reason::Lookup(key) => {
-                let outcome = &self.shared.outcome;
-                outcome.answered.fetch_add(1, Ordering::Relaxed);
-                outcome.hops.fetch_add(u64::from(hops), Ordering::Relaxed);
+                self.cx.count(ANSWERED, 1);
+                self.cx.tally(HOPS, hops.into());
                 self.cx.record(key ^ u64::from(holder).rotate_left(32));
                 if self.shared.chord.observe {
                     let observed = Observed { begun: asked, key, holder };
-                    outcome.observed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(observed);
+                    let list = &self.shared.outcome.observed;
+                    list.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(observed);
                 }
             }
         }
@@ -247,7 +246,7 @@ impl Peer {
                 let (now, patience) = (self.cx.now(), chord.patience);
                 self.open.retain(|question| now.saturating_sub(question.asked) < patience);
                 let key = self.cx.draw(|rng| rng.below(self.shared.ring.keys()));
-                self.shared.outcome.lookups.fetch_add(1, Ordering::Relaxed);
+                self.cx.count(LOOKUPS, 1);
                 self.ask(key, Reason::Lookup(key));
             }
             Chore::Leave => {}

@@ -1,10 +1,9 @@
-//! Chord as a model of processes that a program runs, and what it reports.
+//! Chord as a model of processes that a program runs.
 
 use std::sync::Arc;
 
 use paceline_network::Network;
-use paceline_processes::{ProcessModel, Report, Simulation};
-use paceline_results::Summary;
+use paceline_processes::{ProcessModel, Simulation};
 
 use super::{Chord, Message, Outcome};
 
@@ -24,13 +23,5 @@ impl ProcessModel for Chord {
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, seed: u64) -> Arc<Outcome> {
         let hosts = simulation.hosts();
         Self::spawn(self, simulation, hosts, seed)
-    }
-
-    fn results(&self, outcome: Arc<Outcome>, _: &Report) -> Result<Summary, String> {
-        let mut summary = Summary::default();
-        summary.line("lookups", outcome.lookups());
-        summary.line("lookups_answered", outcome.answered());
-        summary.line("mean_hops", outcome.mean_hops());
-        Ok(summary)
     }
 }

@@ -2,21 +2,18 @@
 //!
 //! Invariant: it runs on a host that does not fail, and does not keep the run from ending (it is a daemon).
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use paceline_kernel::Time;
 use paceline_network::HostId;
 use paceline_processes::Process;
 
-use super::{Failing, Message, Outcome};
+use super::{FAILURES, Failing, Message};
 
 /// The process that switches `host` off and on.
-pub(super) async fn run(cx: Process<Message>, host: HostId, failing: Failing, outcome: Arc<Outcome>) {
+pub(super) async fn run(cx: Process<Message>, host: HostId, failing: Failing) {
     cx.daemonize();
     loop {
         cx.sleep(drawn(&cx, failing.between_failures)).await;
-        outcome.failures.fetch_add(1, Ordering::Relaxed);
+        cx.count(FAILURES, 1);
         cx.switch_off(host);
         cx.sleep(drawn(&cx, failing.repair)).await;
         cx.switch_on(host);

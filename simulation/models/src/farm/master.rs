@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use paceline_processes::{Activity, Process};
 
 use super::assignments::Assignments;
-use super::{Message, Shared};
+use super::{DONE, DUPLICATES, Message, REASSIGNED, Shared};
 use crate::inbox::Inbox;
 
 /// The most messages that the master receives at a time.
@@ -43,16 +43,16 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
                     // If a task is in transit to a worker that has restarted, the worker will still get it.
                     Ok(Some(Message::Ready { worker })) if !sending.iter().any(|(to, _)| *to == worker) => {
                         let again = u64::from(assignments.lose(worker));
-                        outcome.tasks_reassigned.fetch_add(again, Ordering::Relaxed);
+                        cx.count(REASSIGNED, again);
                         assignments.ready(worker);
                     }
                     Ok(Some(Message::Done { worker, task })) => {
                         if assignments.finish(worker, task) {
                             cx.record(u64::from(task));
                             outcome.done_ns[task as usize].store(cx.now().as_nanos(), Ordering::Relaxed);
-                            outcome.tasks_done.fetch_add(1, Ordering::Relaxed);
+                            cx.count(DONE, 1);
                         } else {
-                            outcome.duplicate_results.fetch_add(1, Ordering::Relaxed);
+                            cx.count(DUPLICATES, 1);
                         }
                         assignments.ready(worker);
                     }
@@ -64,7 +64,7 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
         if let Some(worker) = lost {
             // A task still in transit is cancelled.
             sending.retain(|(to, _)| *to != worker);
-            outcome.tasks_reassigned.fetch_add(u64::from(assignments.lose(worker)), Ordering::Relaxed);
+            cx.count(REASSIGNED, u64::from(assignments.lose(worker)));
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use paceline_kernel::Time;
 use paceline_network::Network;
 use paceline_processes::{ProcessModel, Report, Simulation, TooFewHosts};
 use paceline_results::Summary;
 
-use super::{Farm, FarmError, Message, Outcome};
+use super::{DONE, DUPLICATES, FAILURES, Farm, FarmError, LOST_NS, Message, Outcome, REASSIGNED};
 
 /// One for the master, and one for workers.
 const HOSTS_MIN: u32 = 2;
@@ -32,19 +33,23 @@ impl ProcessModel for Farm {
         true
     }
 
+    fn acts_at_once(&self) -> Option<&'static str> {
+        Some("learns without delay that the host of a worker has failed")
+    }
+
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, _: u64) -> Arc<Outcome> {
         let hosts = simulation.hosts();
         Self::spawn(self, simulation, hosts).expect("the number of hosts was checked")
     }
 
     /// What was done, and what was lost on the way.
-    fn results(&self, outcome: Arc<Outcome>, _: &Report) -> Result<Summary, String> {
+    fn results(&self, outcome: Arc<Outcome>, report: &Report) -> Result<Summary, String> {
         let (last, mut summary) = (outcome.results().into_iter().flatten().max(), Summary::default());
-        summary.line("tasks_done", outcome.tasks_done());
-        summary.line("tasks_reassigned", outcome.tasks_reassigned());
-        summary.line("duplicate_results", outcome.duplicate_results());
-        summary.line("host_failures", outcome.failures());
-        summary.line("lost_computing_s", outcome.lost().as_secs_f64());
+        let count = |name| report.outputs.count(name);
+        for name in [DONE, REASSIGNED, DUPLICATES, FAILURES] {
+            summary.line(name, count(name));
+        }
+        summary.line("lost_computing_s", Time::nanos(count(LOST_NS)).as_secs_f64());
         if let Some(last) = last {
             summary.line("last_result_s", last.as_secs_f64());
         }

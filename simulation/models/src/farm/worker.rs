@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use paceline_kernel::Time;
 use paceline_processes::Process;
 
-use super::{ANSWER_BYTES, Message, Shared};
+use super::{ANSWER_BYTES, LOST_NS, Message, Shared};
 
 /// The delay before a message that has failed is sent again.
 const RETRY: Time = Time::secs(1);
@@ -20,12 +20,11 @@ pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) 
     // The run ends with the master.
     cx.daemonize();
     let begun_ns = Arc::new(AtomicU64::new(IDLE));
-    let (begun, outcome) = (Arc::clone(&begun_ns), Arc::clone(&shared.outcome));
     // This runs when the host fails, by the farm's own process or by a profile of the platform.
-    let process = cx.clone();
+    let (process, begun) = (cx.clone(), Arc::clone(&begun_ns));
     cx.on_exit(move || {
         let lost_ns = process.now().as_nanos().saturating_sub(begun.load(Ordering::Relaxed));
-        outcome.lost_ns.fetch_add(lost_ns, Ordering::Relaxed);
+        process.count(LOST_NS, lost_ns);
     });
     let mut answer = Message::Ready { worker };
     loop {

@@ -16,6 +16,10 @@ impl ProcessModel for MpiTrace {
         self.ranks()
     }
 
+    fn acts_at_once(&self) -> Option<&'static str> {
+        Some("has ranks that wait for each other, which takes no time")
+    }
+
     fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, _: u64) -> Arc<Outcome> {
         let hosts = simulation.hosts();
         Self::spawn(self, simulation, hosts)

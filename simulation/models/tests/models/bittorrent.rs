@@ -59,11 +59,13 @@ fn with_a_seed_every_leecher_completes_and_the_rules_hold() {
         let (report, outcome) = run(&swarm, Way::new(seed));
         let leechers = (swarm.peers - swarm.seeds) as usize;
         assert_eq!(outcome.completions().len(), leechers, "seed {seed}: {swarm:?}");
-        assert!(outcome.most_unchoked() <= u64::from(swarm.slots) + 1, "seed {seed}");
+        let unchoked = report.outputs.tally("unchoked").greatest().unwrap_or(0.0);
+        assert!(unchoked <= f64::from(swarm.slots) + 1.0, "seed {seed}");
         assert_eq!(report.ended_by, EndedBy::Horizon, "the seeds stay");
         let needed = leechers as u64 * u64::from(swarm.pieces) * u64::from(swarm.blocks);
-        assert!(outcome.blocks_sent() - outcome.duplicate_blocks() >= needed, "seed {seed}");
-        assert!(outcome.messages() > outcome.blocks_sent() / u64::from(swarm.blocks));
+        let [sent, twice] = ["blocks_sent", "duplicate_blocks"].map(|name| report.outputs.count(name));
+        assert!(sent - twice >= needed, "seed {seed}");
+        assert!(report.outputs.count("messages_sent") > sent / u64::from(swarm.blocks));
         assert_nobody_sends_what_it_does_not_have(&swarm, &outcome);
         if swarm.starts == Time::ZERO {
             assert_few_are_served_between_rounds(&swarm, &outcome);
@@ -159,7 +161,9 @@ fn where_all_leave_the_run_ends_with_the_last_peer() {
 fn who_is_left_alone_asks_the_tracker_again() {
     let leaves = Some(Time::secs(15));
     let swarm = Bittorrent { peers: 2, pieces: 1000, seeds_leave: leaves, ..Bittorrent::default() };
-    let messages = |until: u64| run(&swarm, Way { until: Time::secs(until), ..Way::new(1) }).1.messages();
+    let messages = |until: u64| {
+        run(&swarm, Way { until: Time::secs(until), ..Way::new(1) }).0.outputs.count("messages_sent")
+    };
     assert_eq!(messages(1016) - messages(16), 100, "in every round");
 }
 
@@ -178,7 +182,12 @@ fn threads_and_contexts_change_nothing() {
         let way = Way { until: Time::secs(120), ..Way::new(seed) };
         let facts = |way: Way| {
             let (report, outcome) = run(&swarm, way);
-            (report.digest, outcome.completions(), outcome.messages(), outcome.duplicate_blocks())
+            (
+                report.digest,
+                outcome.completions(),
+                report.outputs.count("messages_sent"),
+                report.outputs.count("duplicate_blocks"),
+            )
         };
         let reference = facts(way);
         for threads in [2, 8] {
@@ -201,15 +210,14 @@ fn over_links_that_are_shared_a_larger_swarm_takes_little_longer_and_blocks_are_
         let mut world = Simulation::new(network, &[(1e9, 1); 41]).until(Time::secs(3000));
         let swarm = Bittorrent { peers, pieces: 40, block_bytes: 1e5, ..Bittorrent::default() };
         let outcome = swarm.spawn(&mut world, 41, 1);
-        world.run().unwrap_or_else(|error| panic!("{error}"));
+        let report = world.run().unwrap_or_else(|error| panic!("{error}"));
         let completions = outcome.completions();
         assert_eq!(completions.len() as u32, peers - 1);
         // In the end game several peers send the same blocks: some are cancelled in transit, some arrive
         // twice.
         let needed = u64::from(peers - 1) * u64::from(swarm.pieces) * u64::from(swarm.blocks);
-        assert!(
-            outcome.duplicate_blocks() > 0 && outcome.blocks_sent() > needed + outcome.duplicate_blocks()
-        );
+        let [sent, twice] = ["blocks_sent", "duplicate_blocks"].map(|name| report.outputs.count(name));
+        assert!(twice > 0 && sent > needed + twice);
         completions[completions.len() - 1].as_secs_f64()
     };
     // If the leechers were served by the seed alone, 4 times as many would take 4 times as long.

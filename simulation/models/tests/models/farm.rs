@@ -56,14 +56,14 @@ fn whatever_fails_each_task_is_done_once() {
         assert_eq!(report.ended_by, EndedBy::Processes, "seed {seed}: {farm:?}");
         let results: Vec<Time> = outcome.results().into_iter().flatten().collect();
         assert_eq!(
-            (results.len() as u32, outcome.tasks_done()),
+            (results.len() as u32, report.outputs.count("tasks_done")),
             (farm.tasks, farm.tasks.into()),
             "seed {seed}"
         );
         assert_eq!(results.iter().max(), Some(&report.end_time), "it ends with the last result");
-        again += outcome.tasks_reassigned();
-        twice += outcome.duplicate_results();
-        lost = lost.saturating_add(outcome.lost());
+        again += report.outputs.count("tasks_reassigned");
+        twice += report.outputs.count("duplicate_results");
+        lost = lost.saturating_add(Time::nanos(report.outputs.count("lost_computing_ns")));
         // No worker computes faster than its host.
         let computed_s = f64::from(farm.tasks) * farm.flops / 1e9;
         assert!(report.end_time.as_secs_f64() * f64::from(farm.workers) >= computed_s, "seed {seed}");
@@ -79,7 +79,7 @@ fn without_failures_it_ends_when_it_must() {
     for (workers, tasks) in [(1, 1), (1, 7), (4, 4), (4, 5), (10, 5), (10, 95), (200, 1000)] {
         let farm = Farm { workers, tasks, flops: 3e9, ..Farm::default() };
         let way = Way { seed: 1, hosts: workers + 1, threads: 1, context: ContextKind::Future };
-        let (report, outcome) = run(&farm, way);
+        let (report, _) = run(&farm, way);
         // A worker reports that it is idle; then, for each of its tasks: transfer, computation, and transfer
         // of the result.
         let turns = f64::from(tasks.div_ceil(workers));
@@ -90,7 +90,8 @@ fn without_failures_it_ends_when_it_must() {
             u64::from(workers + 2 * tasks),
             "{tasks} tasks for {workers} workers"
         );
-        assert_eq!((outcome.tasks_reassigned(), outcome.duplicate_results(), outcome.failures()), (0, 0, 0));
+        let failed = ["tasks_reassigned", "duplicate_results", "host_failures"];
+        assert_eq!(failed.map(|name| report.outputs.count(name)), [0; 3]);
     }
 }
 
@@ -105,15 +106,12 @@ fn time_that_is_lost_is_what_was_computed_when_a_host_failed() {
         limit: Time::secs(10_000),
         ..Farm::default()
     };
-    let (report, outcome) = run(&farm, Way { seed: 5, hosts: 2, threads: 1, context: ContextKind::Future });
+    let (report, _) = run(&farm, Way { seed: 5, hosts: 2, threads: 1, context: ContextKind::Future });
     // One worker: the busy time is 5 s for each task done, plus the lost part of each failed computation.
-    let (busy_s, end_s) = (50.0 * 5.0 + outcome.lost().as_secs_f64(), report.end_time.as_secs_f64());
-    let failures = outcome.failures() as f64;
-    assert!(
-        failures > 20.0 && outcome.lost() > Time::secs(40),
-        "{failures} failures, {} lost",
-        outcome.lost()
-    );
+    let lost = Time::nanos(report.outputs.count("lost_computing_ns"));
+    let (busy_s, end_s) = (50.0 * 5.0 + lost.as_secs_f64(), report.end_time.as_secs_f64());
+    let failures = report.outputs.count("host_failures") as f64;
+    assert!(failures > 20.0 && lost > Time::secs(40), "{failures} failures, {lost} lost");
     assert!(busy_s + 50.0 * 2.0 * LATENCY_S <= end_s, "{busy_s} s of {end_s} s");
     // The rest is repairs of 1 s each, and a few messages after each of them.
     assert!(end_s - busy_s < 50.0 * 2.0 * LATENCY_S + failures * 3.0, "{busy_s} s of {end_s} s");
@@ -137,10 +135,11 @@ fn messages_that_a_link_loses_are_sent_again() {
         Farm { workers: 2, tasks: 40, flops: 2e9, bytes: 10e6, limit: Time::secs(1000), failing: None };
     let network = Flows::new(&platform, FlowModel::CM02);
     let mut world = Simulation::new(network, &[(1e9, 1); 3]).until(Time::secs(2000));
-    let outcome = farm.spawn(&mut world, 3).unwrap();
+    farm.spawn(&mut world, 3).unwrap();
     let report = world.run().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((outcome.tasks_done(), report.ended_by), (40, EndedBy::Processes));
-    assert!(outcome.tasks_reassigned() > 2, "{} tasks were lost on their way", outcome.tasks_reassigned());
+    assert_eq!((report.outputs.count("tasks_done"), report.ended_by), (40, EndedBy::Processes));
+    let again = report.outputs.count("tasks_reassigned");
+    assert!(again > 2, "{again} tasks were lost on their way");
     // Both workers contribute: one alone would take 120 s.
     assert!((Time::secs(60)..Time::secs(110)).contains(&report.end_time), "{}", report.end_time);
 }
@@ -151,7 +150,8 @@ fn threads_and_contexts_change_nothing() {
         let (farm, way) = drawn(seed);
         let facts = |way: Way| {
             let (report, outcome) = run(&farm, way);
-            (report.digest, outcome.results(), outcome.tasks_reassigned(), outcome.failures(), outcome.lost())
+            let counts = ["tasks_reassigned", "host_failures", "lost_computing_ns"];
+            (report.digest, outcome.results(), counts.map(|name| report.outputs.count(name)))
         };
         let reference = facts(way);
         for threads in [2, 8] {
