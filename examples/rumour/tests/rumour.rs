@@ -62,10 +62,10 @@ fn it_has_the_commands_of_every_program() {
     let alone = run(&["--out", &out]);
     let summary = fs::read(folder.path().join("out/summary.json")).expect("the summary was written");
     let summary: Value = serde_json::from_slice(&summary).expect("a summary is JSON");
-    assert_eq!((&summary["digest"], &summary["files"][0]), (&alone["digest"], &"rumour.csv".into()));
+    assert_eq!((&summary["digest"], &summary["files"][0]), (&alone["digest"], &"statistics.csv".into()));
     let rows =
-        fs::read_to_string(folder.path().join("out/rumour.csv")).expect("the model's file was written");
-    assert!(rows.starts_with("people,heard,tellings\n1000,"), "{rows}");
+        fs::read_to_string(folder.path().join("out/statistics.csv")).expect("the model's file was written");
+    assert!(rows.starts_with("name,kind,count,mean,") && rows.contains("\nhops,tally,"), "{rows}");
     let all = json(&rumour(&["replicate", SCENARIO, "--replications", "3", "--json"]));
     assert_eq!(all["runs"][0]["digest"], alone["digest"], "the first replication is the run with its seed");
     assert_eq!(all["runs"].as_array().map(Vec::len), Some(3));
@@ -78,12 +78,13 @@ fn mistakes_are_reported_with_their_places() {
         ("model.persons=5", "persons"),
         ("network.model=lv08", "platform"),
         ("run.federates=0", "from 1 to 1000, the number of hosts"),
+        ("run.checkpoint=1s", "code that waits in its midst"),
     ] {
         let found = refused(&["run", SCENARIO, "--set", change]);
         assert!(found.contains(printed), "{change}: {found}");
     }
-    let found = refused(&["check", "--determinism", SCENARIO]);
-    assert!(found.contains("a model of processes"), "{found}");
+    let same = rumour(&["check", "--determinism", SCENARIO]);
+    assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stderr));
     let stopped = run(&["--set", "run.until=1h"]);
     assert_eq!((&stopped["ended_by"], &stopped["end_time_s"]), (&"horizon".into(), &3600.0.into()));
 }

@@ -167,10 +167,27 @@ pub use paceline_app::{app, trace};
 pub mod processes {
     #[cfg(feature = "processes")]
     #[doc(inline)]
-    pub use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform};
+    pub use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, read};
     #[cfg(feature = "processes")]
     #[doc(inline)]
     pub use paceline_processes::*;
+
+    /// Everything that a model of processes and its `main` need: `use paceline::processes::prelude::*`.
+    ///
+    /// With the feature `app` also serde's `Deserialize`, for parameters: `#[derive(Debug, Deserialize)]`
+    /// with `#[serde(crate = "paceline::serde")]` needs no other crate.
+    #[cfg(feature = "processes")]
+    pub mod prelude {
+        pub use crate::results::{Output, Outputs, Summary};
+        pub use crate::{Rng, Time};
+        pub use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, read};
+        pub use paceline_processes::{
+            Activity, Barrier, Condition, Mailbox, Mutex, Process, ProcessId, ProcessModel, Queue, Report,
+            RequestError, RunError, Semaphore, Simulation, TooFewHosts,
+        };
+        #[cfg(feature = "app")]
+        pub use serde::Deserialize;
+    }
 }
 
 /// The results of a finished run: lines for the summary, and files for users that ask for them.
@@ -179,6 +196,10 @@ pub mod results {
     #[doc(inline)]
     pub use paceline_results::*;
 }
+
+#[cfg(feature = "app")]
+#[doc(no_inline)]
+pub use serde;
 
 /// Scenario files, and the parameters of a model in them: with the feature `app`.
 ///

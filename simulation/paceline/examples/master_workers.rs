@@ -2,10 +2,9 @@
 //! other in turn, and sends each a stop when all are dealt. `docs/processes.md` shows the two programs side
 //! by side.
 //!
-//! `cargo run -p paceline-processes --example master_workers [TASKS FLOPS BYTES WORKERS]`
+//! `cargo run -p paceline --features processes --example master_workers [TASKS FLOPS BYTES WORKERS]`
 
-use paceline_network::{FlowModel, HostId, read};
-use paceline_processes::{Process, Simulation};
+use paceline::processes::prelude::*;
 
 /// A computation of so many flops, or none where there is nothing more to do.
 type Work = Option<f64>;

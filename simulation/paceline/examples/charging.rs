@@ -1,8 +1,6 @@
 //! Cars that charge at a station with two places: the small model that `docs/coming-from-simpy.md` shows in
 //! Python as well.
-use paceline_kernel::Time;
-use paceline_network::{Constant, HostId};
-use paceline_processes::{Process, RequestError, RunError, Semaphore, Simulation};
+use paceline::processes::prelude::*;
 
 async fn car(cx: Process<()>, name: String, station: Semaphore, drives: Time, charges: Time) {
     cx.sleep(drives).await;

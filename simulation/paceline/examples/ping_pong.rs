@@ -1,7 +1,6 @@
 //! Two processes that send each other a message: the small model that `docs/coming-from-simgrid.md` shows in
 //! C++ as well.
-use paceline_network::{FlowModel, HostId, read};
-use paceline_processes::{Process, Simulation};
+use paceline::processes::prelude::*;
 
 async fn pinger(cx: Process<f64>) {
     cx.send("ping", cx.now().as_secs_f64(), 1.0).await.expect("the ponger receives");

@@ -2,9 +2,7 @@
 //! share data, and what stands for SimPy's `Container`.
 use std::sync::{Arc, Mutex as Data};
 
-use paceline_kernel::Time;
-use paceline_network::{Constant, HostId};
-use paceline_processes::{Condition, Mutex, Process, RequestError, RunError, Simulation};
+use paceline::processes::prelude::*;
 
 const FULL: u64 = 110;
 
