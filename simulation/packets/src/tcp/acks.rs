@@ -194,6 +194,7 @@ impl Connection {
             || sender.window.is_slow_start() && sender.window.cwnd < 2 * arrival.flight;
         let acked = Acked {
             bytes: arrival.acked,
+            delivered: arrival.delivered,
             has_echo,
             rtt: arrival.round_trip(step.now),
             may_grow: is_used

@@ -61,6 +61,8 @@ pub(super) struct Signals {
 pub(super) struct Acked {
     /// Bytes newly acknowledged cumulatively.
     pub bytes: u64,
+    /// Bytes that were not known to have arrived: those that SACK reports as well.
+    pub delivered: u64,
     /// The ACK has an ECN echo.
     pub has_echo: bool,
     /// The round trip of the last segment that arrived, where it is known.

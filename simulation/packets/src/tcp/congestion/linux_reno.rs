@@ -1,6 +1,7 @@
 //! Reno as Linux computes it. It differs from RFC 5681 in what shows at small windows: all is in whole
 //! segments, and a reduction halves the window, not what is outstanding. A window with half a segment does
-//! not let that half leave, and yet has to be acknowledged before the window grows.
+//! not let that half leave, and yet has to be acknowledged before the window grows. An ACK that advances
+//! counts for what it reports by SACK, too: the first one after a loss may let the window grow once more.
 //!
 //! Invariant: the window is a whole number of segments where it was one before.
 
@@ -31,6 +32,8 @@ impl CongestionControl for LinuxReno {
         if !acked.may_grow {
             return;
         }
+        // tcp_cong_control passes on what was delivered, in whatever order.
+        let acked = &Acked { bytes: acked.delivered, ..*acked };
         if window.is_slow_start() {
             return grow_in_slow_start(window, signals, acked, self.exit.as_mut());
         }
@@ -61,12 +64,24 @@ mod test {
         window.ssthresh = reno.reduce(&window, &signals, Cause::Loss);
         assert_eq!(window.ssthresh, 6_000);
         window.cwnd = window.ssthresh;
-        let acked = Acked { bytes: 2_000, may_grow: true, ..Acked::default() };
+        let acked = Acked { bytes: 2_000, delivered: 2_000, may_grow: true, ..Acked::default() };
         let mut grow = || {
             reno.on_ack(&mut window, &signals, &acked);
             window.cwnd / 1000
         };
         assert_eq!([(); 8].map(|()| grow()), [6, 6, 7, 7, 7, 7, 8, 8]);
         assert_eq!(reno.reduce(&Window { cwnd: 3_000, ssthresh: 0 }, &signals, Cause::Loss), 2_000);
+    }
+
+    /// The segment before a lost one is acknowledged together with the SACK of the one after it.
+    #[test]
+    fn what_sack_reports_counts() {
+        let mut reno = LinuxReno::new(&Settings::default());
+        let signals = Signals { mss: 1000, flight: 4_000, abc: 2, ..Signals::default() };
+        let mut window = Window { cwnd: 4_000, ssthresh: 4_000 };
+        let pair = Acked { bytes: 2_000, delivered: 2_000, may_grow: true, ..Acked::default() };
+        reno.on_ack(&mut window, &signals, &pair);
+        reno.on_ack(&mut window, &signals, &Acked { bytes: 1_000, ..pair });
+        assert_eq!(window.cwnd, 5_000);
     }
 }
