@@ -22,11 +22,13 @@ const END: u64 = 24;
 const SETTLED: u64 = 3;
 /// How far off a latency may be of two round trips: the rest is what programs and kernels compute.
 const TOLERANCE: f64 = 0.1;
-/// When Linux sends an unanswered SYN again, in seconds after the first: 1 s (RFC 6298), doubled each time.
-const SYN_AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
-/// How much later it may be than that, as a part: the levels of Linux's timer wheel (kernel/time/timer.c)
-/// keep times to an eighth.
-const TIMER_LATE: f64 = 1.0 / 8.0;
+/// How many seconds after the last one Linux sends an unanswered SYN again: 1 s (RFC 6298), and from version
+/// 6.5 on not longer for the first four (the sysctl tcp_syn_linear_timeouts).
+const SYN_AGAIN: f64 = 1.0;
+/// How much later that may be, in seconds. The timer is one of Linux's wheel (`calc_index` in
+/// kernel/time/timer.c): one of 63 to 503 jiffies ends at a whole multiple of 8 jiffies, and at the next one
+/// after its time. Debian's kernels have 250 jiffies a second.
+const TIMER_LATE: f64 = 8.0 / 250.0;
 /// The number of bytes of nginx's first page in Debian.
 const PAGE: u64 = 615;
 
@@ -61,8 +63,9 @@ impl Web {
     fn slowest(self) -> (f64, f64) {
         let convergence = self.convergence.as_secs_f64();
         let least = convergence - 1e-3 * (self.pause_ms as f64 + by_way(DIRECT_MS));
-        let again = SYN_AGAIN.into_iter().find(|again| *again >= convergence).unwrap_or(f64::MAX);
-        (least, again * (1.0 + TIMER_LATE) + 1e-3 * by_way(2 * DETOUR_MS) * (1.0 + TOLERANCE))
+        // How often it is sent again until there are new routes.
+        let count = (convergence / SYN_AGAIN).ceil();
+        (least, count * (SYN_AGAIN + TIMER_LATE) + 1e-3 * by_way(2 * DETOUR_MS) * (1.0 + TOLERANCE))
     }
 
     /// Two hosts at two routers, and a third router as the detour.
@@ -199,7 +202,7 @@ fn about() -> Vec<String> {
 fn notes(web: Web) -> Vec<String> {
     vec![format!(
         "Routers have new routes {} s after a change. What is sent into the failed link until then is lost, and sent again by Linux's timeouts: 1 s for \
-         a connection that is being opened, and up to an eighth more by Linux's timer wheel; from 0.2 s on for one that is open.",
+         a connection that is being opened, and up to 32 ms more by Linux's timer wheel; from 0.2 s on for one that is open.",
         web.convergence.as_secs_f64()
     )]
 }
