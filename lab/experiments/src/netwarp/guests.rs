@@ -62,8 +62,7 @@ impl Guests {
         Self { programs, memory_mib: MEMORY_MIB, booted: Arc::default() }
     }
 
-    /// The same with other memory. The image is in memory too, in half of what the kernel leaves: programs
-    /// that have no room there are left out without a word.
+    /// The same with other memory, which has to be enough for the image too.
     pub fn memory(self, memory_mib: u32) -> Self {
         Self { memory_mib, ..self }
     }
@@ -111,6 +110,13 @@ impl Booted {
             }
             other => failed(other),
         })?;
+        let least = image.least_memory_mib();
+        if memory_mib < least {
+            let size = image.size() >> 20;
+            let problem =
+                format!("guests with {memory_mib} MiB, and an image of {size} MiB: it needs {least}");
+            return Err(failed(problem));
+        }
         fs::write(folder.path().join("image"), image.to_bytes()).map_err(failed)?;
         let booted = Self { emulator, memory_mib, folder };
         booted.save_template()?;

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+/// What a guest's kernel and programs need beside the image, in MiB.
+const WORKING_MIB: u32 = 48;
+
 /// What a path of an archive holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -142,6 +145,13 @@ impl Archive {
     pub fn size(&self) -> usize {
         let size = |entry: &Entry| if let Content::File(bytes) = &entry.content { bytes.len() } else { 0 };
         self.entries.values().map(size).sum()
+    }
+
+    /// The least memory of a guest that boots it, in MiB: the kernel unpacks the archive while that itself
+    /// still takes memory. In less it leaves out, without a word, what it has no room for.
+    #[must_use]
+    pub fn least_memory_mib(&self) -> u32 {
+        WORKING_MIB + 2 * (self.size() >> 20) as u32
     }
 
     /// The archive.

@@ -20,9 +20,6 @@ pub use values::{Address, Mac, Ratio};
 /// The most guests of a scenario.
 const GUESTS_MAX: usize = 1_000;
 
-/// What a guest's kernel and programs need beside the image, in MiB.
-const WORKING_MIB: u32 = 48;
-
 /// A network card of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestCard {
@@ -144,8 +141,7 @@ impl Guests {
         }
         let first = packed().next().unwrap_or(&self.guests[0]);
         let archive = pack(sources, &all).map_err(|error| first.refuse("run", &error))?;
-        // The kernel unpacks the archive while that itself still takes memory.
-        let least = WORKING_MIB + 2 * (archive.size() >> 20) as u32;
+        let least = archive.least_memory_mib();
         match packed().find(|guest| guest.memory_mib < least) {
             None => Ok(archive),
             Some(guest) => {

@@ -66,7 +66,9 @@ impl Booted {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let image = folder.join("image");
-        fs::write(&image, pack(&Sources::of(&emulator), contents).unwrap().to_bytes()).unwrap();
+        let packed = pack(&Sources::of(&emulator), contents).unwrap();
+        assert!(memory_mib >= packed.least_memory_mib(), "{} MiB are needed", packed.least_memory_mib());
+        fs::write(&image, packed.to_bytes()).unwrap();
         let snapshot = folder.join("snapshot");
         let mut booted = Self { emulator, memory_mib, folder, image, snapshot, at_ns: 0 };
         let settings = booted.settings("boot", "unused");
