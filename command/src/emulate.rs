@@ -247,15 +247,26 @@ impl AnyModel for Emulated {
         progress: Progress,
     ) -> Result<(Finished, Vec<ResultFile>), CommandError> {
         let monitor = how.monitor.clone();
+        // Two displays would draw over each other.
+        let is_shown = progress.is_shown();
+        drop(progress);
         let stopped = monitor.clone();
         let failures = Failures::new(move || stopped.stop());
         let saved = self.saved.take();
         let failures = self.failed.get_or_init(|| failures);
         let seed = how.settings.seed;
+        let is_resumed = saved.is_some();
+        let startup = progress::Startup::default();
+        let shown = startup.show(is_shown, &monitor, self.emulation.guests.guests.len());
+        let goes_on = |starting| {
+            startup.note(starting);
+            !monitor.stopped()
+        };
         let started = match saved {
-            None => self.emulation.start(&self.ready, seed, failures, &|| monitor.stopped()),
+            None => self.emulation.start(&self.ready, seed, failures, &goes_on),
             Some(saved) => self.emulation.start_saved(&self.ready, seed, failures, saved),
         };
+        drop(shown);
         let started = started.map_err(|error| match error {
             StartError::Stopped => {
                 warn("stopped before the guests had started: there are no results");
@@ -263,11 +274,11 @@ impl AnyModel for Emulated {
             }
             other => Special::NoGuest(other.to_string()).into(),
         })?;
-        let progress = progress::show(&progress, &monitor, how.settings.until, &started.watched);
+        let watched = started.watched.clone();
+        let progress = progress::show(is_shown, &monitor, (is_resumed, how.settings.until), &watched);
         let simulated = how.settings.federates;
         let simulated = simulated.unwrap_or_else(|| default_federates(self.lps(), how.settings.threads));
         how.settings.federates = Some(self.emulation.federates(simulated));
-        let watched = started.watched.clone();
         let (model, settings) = (self.emulation.model.clone(), &how.settings);
         let observer =
             how.trace.map(|trace| Arc::new(trace::GuestTracks::new(trace)) as Arc<dyn MachineObserver>);

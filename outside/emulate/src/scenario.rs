@@ -20,7 +20,7 @@ use paceline_packets::{Network, PacketError, Packets, Stations};
 use paceline_scenario::{Scenario, ScenarioError};
 
 use crate::image::settings::{Address, GuestCard, GuestSpec, Guests};
-pub use start::{LeftBehind, Ready, StartError, Started, Watched};
+pub use start::{LeftBehind, Ready, StartError, Started, Starting, Watched};
 
 /// The gateway of guests whose addresses the network gives. No host has it: the network forwards what is sent
 /// there by its IPv4 address.

@@ -60,6 +60,18 @@ pub enum StartError {
 /// What makes two guests one kind of machine: memory in MiB, VCPUs, speed, and the MTUs of its cards.
 type Kind = (u32, u32, u32, Vec<u16>);
 
+/// What is being done before guests run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starting {
+    /// A guest boots the image, since no boot of it is kept.
+    Boot {
+        /// How far its clock has come, in nanoseconds.
+        clock_ns: u64,
+    },
+    /// All guests start from the boot.
+    Guests,
+}
+
 /// An emulation whose image is packed.
 #[derive(Debug)]
 pub struct Ready {
@@ -111,8 +123,8 @@ impl Emulation {
         Ok(Ready { emulator, image, parts })
     }
 
-    /// Boots the image, and starts all guests from there. `seed` is that of the run; `is_stopped` is asked
-    /// from time to time.
+    /// Boots the image, and starts all guests from there. `seed` is that of the run; `goes_on` is asked from
+    /// time to time whether to go on.
     ///
     /// # Errors
     ///
@@ -122,10 +134,13 @@ impl Emulation {
         ready: &Ready,
         seed: u64,
         failures: &Failures,
-        is_stopped: &dyn Fn() -> bool,
+        goes_on: &dyn Fn(Starting) -> bool,
     ) -> Result<Started, StartError> {
         let folder = tempfile::Builder::new().prefix("paceline-emulate-").tempdir()?;
-        let boots = self.boot(ready, folder.path(), is_stopped)?;
+        let boots = self.boot(ready, folder.path(), goes_on)?;
+        if !goes_on(Starting::Guests) {
+            return Err(StartError::Stopped);
+        }
         let hosts = self.hosts();
         let mut guests = Vec::new();
         for (guest, places) in self.guests.guests.iter().zip(&self.places) {
@@ -183,7 +198,7 @@ impl Emulation {
         &self,
         ready: &Ready,
         folder: &Path,
-        is_stopped: &dyn Fn() -> bool,
+        goes_on: &dyn Fn(Starting) -> bool,
     ) -> Result<BTreeMap<Kind, Boot>, StartError> {
         let mut boots = BTreeMap::new();
         let Some(image) = &ready.image else { return Ok(boots) };
@@ -193,7 +208,7 @@ impl Emulation {
                 let kept = boots::Place::new(&ready.emulator, image, entry.key(), folder);
                 entry.insert(kept.boot(|template| {
                     let settings = boot_settings(guest, ready, folder, template);
-                    boot(&settings, &ready.emulator, is_stopped)
+                    boot(&settings, &ready.emulator, goes_on)
                 })?);
             }
         }
@@ -265,7 +280,7 @@ fn boot_settings(guest: &GuestSpec, ready: &Ready, folder: &Path, template: &Pat
 fn boot(
     settings: &GuestSettings,
     emulator: &Emulator,
-    is_stopped: &dyn Fn() -> bool,
+    goes_on: &dyn Fn(Starting) -> bool,
 ) -> Result<u64, StartError> {
     let console = || String::from_utf8_lossy(&fs::read(&settings.console).unwrap_or_default()).into_owned();
     let failed = |how| {
@@ -277,7 +292,7 @@ fn boot(
     let mut guest = Guest::start(settings, emulator)?;
     let mut stopped = guest.wait()?;
     while !console().contains(READY) {
-        if is_stopped() {
+        if !goes_on(Starting::Boot { clock_ns: stopped.time_ns }) {
             return Err(StartError::Stopped);
         }
         match stopped.state {
