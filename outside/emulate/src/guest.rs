@@ -45,7 +45,7 @@ use monitor::Monitor;
 use page::Page;
 use process::Process;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, send};
 use std::io::{ErrorKind, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -101,6 +101,8 @@ pub struct Guest {
     /// What it was let to do, and since when in real time; `None` if it stands.
     order: Option<(Order, Instant)>,
     patience: Duration,
+    /// The CPU time of its process when its patience was over for the first time since the order.
+    held_up: Option<Duration>,
     template: Option<PathBuf>,
     logs: Vec<PathBuf>,
     is_over: bool,
@@ -135,6 +137,7 @@ impl Guest {
             clock_ns: 0,
             order: Some((STARTING, Instant::now())),
             patience: settings.patience,
+            held_up: None,
             template: settings.template.clone(),
             logs: settings.logs(),
             is_over: false,
@@ -181,30 +184,6 @@ impl Guest {
     /// Does not wait. A guest that has run longer in real time than its settings allow is given up here.
     pub fn read(&mut self) -> Result<Option<Stopped>, GuestError> {
         self.receive(RecvFlags::DONTWAIT)
-    }
-
-    fn receive(&mut self, flags: RecvFlags) -> Result<Option<Stopped>, GuestError> {
-        loop {
-            while let Some(record) = self.next_record()? {
-                if let Some(stopped) = self.take(record)? {
-                    return Ok(Some(stopped));
-                }
-            }
-            let received = recv(&self.socket, self.inbox.space(), flags);
-            match received {
-                Ok((0, _)) | Err(Errno::CONNRESET) => return Err(self.died()),
-                Ok((count, _)) => self.inbox.received(count),
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(error) => return Err(self.broken(&format!("its socket: {error}"))),
-            }
-            // Looked at after frames, too: a guest that sends without end does not answer either.
-            if self.order.is_some_and(|(_, since)| since.elapsed() >= self.patience) {
-                return Err(self.hung());
-            }
-            if received == Err(Errno::AGAIN) {
-                return Ok(None);
-            }
-        }
     }
 
     /// When the guest is given up unless it stands by then; `None` if it stands.
@@ -275,8 +254,14 @@ impl Guest {
         })
     }
 
-    fn next_record(&mut self) -> Result<Option<Record>, GuestError> {
-        self.inbox.next().map_err(|reason| self.broken(&reason))
+    /// Takes what has been received; gives what the guest did if it stands again.
+    fn take_records(&mut self) -> Result<Option<Stopped>, GuestError> {
+        while let Some(record) = self.inbox.next().map_err(|reason| self.broken(&reason))? {
+            if let Some(stopped) = self.take(record)? {
+                return Ok(Some(stopped));
+            }
+        }
+        Ok(None)
     }
 
     fn take(&mut self, record: Record) -> Result<Option<Stopped>, GuestError> {
@@ -331,7 +316,7 @@ impl Guest {
     }
 
     fn stopped(&mut self, time_ns: u64, next_ns: Option<u64>, state: GuestState) -> Stopped {
-        self.order = None;
+        (self.order, self.held_up) = (None, None);
         self.clock_ns = time_ns;
         Stopped { time_ns, frames: self.cards.take(), next_ns, state }
     }

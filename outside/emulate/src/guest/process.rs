@@ -93,6 +93,11 @@ impl Process {
         Duration::from_millis(10 * ticks)
     }
 
+    /// Whether one of its threads computes or waits for a core.
+    pub(super) fn is_runnable(&self) -> bool {
+        is_runnable(self.child.id())
+    }
+
     pub(super) fn last_words(&self) -> LastWords {
         let console = File::open(&self.console).map(|file| last_lines(&file)).unwrap_or_default();
         LastWords { errors: last_lines(&self.errors), console }
@@ -103,6 +108,14 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Whether a thread of this process has the state R, the third field of proc(5)'s `stat`.
+fn is_runnable(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads
+        .map(|thread| fs::read_to_string(thread.path().join("stat")).unwrap_or_default())
+        .any(|stat| stat.rsplit(") ").next().unwrap_or_default().starts_with('R'))
 }
 
 fn ending(status: ExitStatus) -> String {
@@ -119,4 +132,25 @@ fn last_lines(file: &File) -> Vec<String> {
     let text = String::from_utf8_lossy(&bytes[..count]);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// This thread runs while it looks; a program that reads what nobody writes does not.
+    #[test]
+    fn who_computes_is_told_from_who_waits() {
+        assert!(is_runnable(std::process::id()));
+        let mut waits = Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let since = Instant::now();
+        while is_runnable(waits.id()) && since.elapsed() < Duration::from_secs(60) {
+            thread::yield_now();
+        }
+        assert!(!is_runnable(waits.id()));
+        drop(waits.stdin.take());
+        waits.wait().unwrap();
+        assert!(!is_runnable(waits.id()), "it has ended");
+    }
 }

@@ -73,7 +73,8 @@ pub struct GuestSettings {
     pub appends: bool,
     /// What the emulator's random numbers are drawn from.
     pub seed: u64,
-    /// How long one grant may take in real time before the guest is given up.
+    /// How long one grant may take in real time before the guest is given up. One whose emulator is at work
+    /// then, and so has had too little of a core, gets as much CPU time more.
     pub patience: Duration,
     /// How many bytes of frames may leave its cards in one grant before the guest is given up: frames are in
     /// memory until the guest stands.
