@@ -36,6 +36,7 @@ fn frame(number: u32, session: u64, kind: Kind, body: Bytes) -> Vec<u8> {
 /// Sends a call of the good client, and tells how many bytes came back.
 fn call(host: &mut Host<Known>, number: u32, call: CallRequest) -> usize {
     host.receive(Connection(1), &frame(number, 1, Kind::CallRequest, call.encode_to_vec().into()));
+    host.serve();
     host.take_output(Connection(1)).map_or(0, |(out, _)| out.len())
 }
 
@@ -51,6 +52,7 @@ fuzz_target!(|input: (bool, Vec<Vec<u8>>)| {
     }
     assert!(call(&mut host, 1, CallRequest { call: Some(request::Connect {}.into()) }) > 0);
     pieces.iter().for_each(|piece| host.receive(Connection(2), piece));
+    host.serve();
     host.take_output(Connection(2));
     host.lose(Connection(2), Duration::ZERO);
     host.expire(Duration::from_secs(60));

@@ -1,10 +1,13 @@
 //! The infrastructure behind sessions: what comes along connections becomes calls, and answers and callbacks
 //! go to those that they are for. Still without sockets and clocks: bytes and times are handed in.
 //!
-//! Invariants: a session has one connection at most; every call is answered once, before the callbacks that
-//! it causes; what breaks a rule ends its own session only.
+//! What has come is cut into frames at once, and served when all has been taken in: those of federates that
+//! are furthest behind in logical time first ([`Waiting`]).
+//!
+//! Invariants: a session has one connection at most; frames of a connection are served in their order; every
+//! call is answered once, before the callbacks that it causes; what breaks a rule ends its own session only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -13,23 +16,28 @@ use bytes::{Bytes, BytesMut};
 use paceline_hla::{Call, CallResponse, Callback, CallbackRequest, Response};
 use paceline_rti::{Client, Rti};
 
-use crate::frame::{Frame, FrameReader, Kind};
+use crate::frame::{Frame, FrameError, FrameReader, Kind};
 use crate::limits::Limits;
 use crate::record::Recorder;
 use crate::session::{Received, Session, SessionId};
 
 mod modules;
+mod observer;
 mod opening;
 mod password;
 mod pressure;
 mod recording;
 mod status;
+mod waiting;
 
+pub use observer::{FederateActivity, FederateObserver, Peer};
 pub use password::Password;
 pub use status::{HostStatus, MemberStatus};
 
+use observer::Observers;
 use pressure::Held;
 use status::Activity;
+use waiting::Waiting;
 
 /// A connection. Numbers are the caller's, and not used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,12 +56,16 @@ pub trait Outside {
 #[derive(Debug)]
 struct Link {
     reader: FrameReader,
+    /// What is to be served, each with the number of its arrival. Nothing comes behind an error.
+    frames: VecDeque<(u64, Result<Frame, FrameError>)>,
     session: Option<SessionId>,
     out: BytesMut,
     /// It is closed once `out` is written.
     is_ending: bool,
     /// From where it comes.
     from: IpAddr,
+    /// Its ends; nothing if it is none of the system's.
+    peer: Option<Peer>,
 }
 
 #[derive(Debug)]
@@ -67,6 +79,8 @@ struct Member {
     from: IpAddr,
     held: Held,
     activity: Activity,
+    /// Callbacks that it has not answered yet.
+    unanswered: usize,
     /// Whether others may wait until it has acknowledged more.
     is_waited_for: bool,
 }
@@ -80,6 +94,10 @@ pub struct Host<O> {
     sessions: BTreeMap<SessionId, Member>,
     clients: BTreeMap<Client, SessionId>,
     last_client: u32,
+    /// Connections with frames that are to be served.
+    waiting: Waiting,
+    /// How many frames have come.
+    arrived: u64,
     /// Connections that have something to write, or are to be closed.
     ready: BTreeSet<Connection>,
     limits: Limits,
@@ -90,6 +108,7 @@ pub struct Host<O> {
     overfull: BTreeSet<SessionId>,
     /// The time, as far as it has been told.
     now: Duration,
+    observers: Observers,
 }
 
 impl<O: Outside> Host<O> {
@@ -108,12 +127,15 @@ impl<O: Outside> Host<O> {
             sessions: BTreeMap::new(),
             clients: BTreeMap::new(),
             last_client: 0,
+            waiting: Waiting::default(),
+            arrived: 0,
             ready: BTreeSet::new(),
             limits,
             password: None,
             recorder: None,
             overfull: BTreeSet::new(),
             now: Duration::ZERO,
+            observers: Observers::default(),
         }
     }
 
@@ -137,13 +159,17 @@ impl<O: Outside> Host<O> {
         self.outside.log(line);
     }
 
-    /// A client of this machine has connected.
+    /// A client of this process has connected.
     pub fn connect(&mut self, connection: Connection) {
-        self.connect_from(connection, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        self.take_link(connection, IpAddr::V4(Ipv4Addr::LOCALHOST), None);
     }
 
     /// Somebody has connected. False if that address has as many sessions as it may have.
-    pub fn connect_from(&mut self, connection: Connection, from: IpAddr) -> bool {
+    pub fn connect_from(&mut self, connection: Connection, peer: Peer) -> bool {
+        self.take_link(connection, peer.client.ip(), Some(peer))
+    }
+
+    fn take_link(&mut self, connection: Connection, from: IpAddr, peer: Option<Peer>) -> bool {
         let sessions = self.sessions.values().filter(|member| member.from == from).count();
         let others = self.links.values().filter(|link| link.session.is_none() && link.from == from).count();
         let limit = self.limits.sessions_per_address;
@@ -152,8 +178,9 @@ impl<O: Outside> Host<O> {
             self.log(&format!("{from} is refused: sessions-per-address={limit} is reached"));
             return false;
         }
-        let (reader, out) = (FrameReader::default(), BytesMut::new());
-        self.links.insert(connection, Link { reader, session: None, out, is_ending: false, from });
+        let (reader, frames, out) = (FrameReader::default(), VecDeque::new(), BytesMut::new());
+        let link = Link { reader, frames, session: None, out, is_ending: false, from, peer };
+        self.links.insert(connection, link);
         true
     }
 
@@ -198,20 +225,7 @@ impl<O: Outside> Host<O> {
             self.outside.log("a client did not come back");
             self.end(session);
         }
-    }
-
-    /// Takes in what has come along a connection.
-    pub fn receive(&mut self, connection: Connection, bytes: &[u8]) {
-        let Some(link) = self.links.get_mut(&connection) else { return };
-        link.reader.push(bytes);
-        // A frame may end the link, or move its session elsewhere: then nothing behind it is handled.
-        while let Some(link) = self.links.get_mut(&connection).filter(|link| !link.is_ending) {
-            match link.reader.next_frame() {
-                Ok(Some(frame)) => self.take_frame(connection, frame),
-                Ok(None) => return,
-                Err(error) => self.fail(connection, &error.to_string()),
-            }
-        }
+        self.show_changes();
     }
 
     /// Ends all sessions: each client hears why, as far as it is connected. Returns how many there were.
@@ -219,6 +233,8 @@ impl<O: Outside> Host<O> {
         let mut callbacks = Vec::new();
         self.rti.disconnect_all(reason, &mut callbacks);
         self.hand_out(callbacks);
+        self.sessions.values().for_each(|member| self.observers.touch(member.client));
+        self.show_changes();
         let sessions: Vec<SessionId> = self.sessions.keys().copied().collect();
         sessions.iter().for_each(|session| self.with_output(*session, Session::terminate));
         (self.sessions, self.clients) = (BTreeMap::new(), BTreeMap::new());
@@ -255,6 +271,7 @@ impl<O: Outside> Host<O> {
         let Some(member) = self.sessions.remove(&session) else { return };
         self.clients.remove(&member.client);
         let mut callbacks = Vec::new();
+        self.observers.touch(member.client);
         self.record_removal(member.client);
         self.rti.remove(member.client, &mut callbacks);
         self.take_in(member.client, &callbacks);
@@ -266,6 +283,10 @@ impl<O: Outside> Host<O> {
         let member = self.sessions.get_mut(&session).expect("a link has a session that is there");
         let link = self.links.get_mut(&connection).expect("a frame came along it");
         let received = member.session.receive(frame, &mut link.out);
+        if matches!(received, Ok(Received::CallbackHandled)) {
+            member.unanswered = member.unanswered.saturating_sub(1);
+            self.observers.touch(member.client);
+        }
         self.note_acknowledged(session);
         match received {
             Ok(Received::Call { number, call }) => self.answer(session, number, call.call),
@@ -303,6 +324,7 @@ impl<O: Outside> Host<O> {
         let is_request = is_request && !matches!(response, Response::Exception(_));
         let member = self.sessions.get_mut(&session).expect("it has called");
         member.activity.note_call(is_request, self.now);
+        self.observers.touch(client);
         let waits_for = if is_sending { self.slow_receivers(session, &callbacks) } else { BTreeSet::new() };
         self.answer_after(session, (number, CallResponse { response: Some(response) }), waits_for);
         self.hand_out(callbacks);
@@ -328,7 +350,13 @@ impl<O: Outside> Host<O> {
         for (client, callback) in callbacks {
             let Some(session) = self.clients.get(&client).copied() else { continue };
             let member = self.sessions.get_mut(&session).expect("it has a client");
-            member.activity.note_callback(&callback);
+            let is_grant = status::is_grant(&callback);
+            member.activity.note_callback(is_grant);
+            member.unanswered += 1;
+            self.observers.touch(client);
+            if let Some(connection) = member.link.filter(|_| is_grant) {
+                self.note_grant(connection);
+            }
             let request = CallbackRequest { callback: Some(callback) };
             self.with_output(session, |session, out| session.call_back(&request, out));
         }

@@ -22,9 +22,11 @@ mod transport;
 pub use archive::{ArchiveError, MODULE_MAX, RATIO_MAX, unpack};
 pub use folder::{ModuleError, ModuleFolder};
 pub use frame::{FRAME_MAX, Frame, FrameError, FrameReader, HEADER, Kind, OPENING_MAX};
-pub use host::{Connection, Host, HostStatus, MemberStatus, Outside, Password};
+pub use host::{
+    Connection, FederateActivity, FederateObserver, Host, HostStatus, MemberStatus, Outside, Password, Peer,
+};
 pub use limits::{LimitError, Limits};
-pub use paceline_rti::{Digests, FederateDigest};
+pub use paceline_rti::{Client, Digests, FederateDigest, FederateTimes, LogicalTime};
 pub use record::{MAGIC, RecordEnd, RecordError, Recorder, Replay, replay};
 pub use rustls::ServerConfig;
 pub use server::{Server, Stopper};

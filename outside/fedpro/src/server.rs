@@ -1,6 +1,9 @@
 //! The host on sockets: one thread reads all that has come, lets the host decide, and writes.
 //!
-//! Many calls are handled in one wake-up, and what they cause is written once for each connection.
+//! Whatever has come along all connections is read before the first call is served, so that the host can
+//! serve those first that are furthest behind; what the calls cause is written once for each connection.
+//!
+//! Invariant: a connection that has ended is dropped once the calls that came along it are served.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -14,7 +17,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use paceline_rti::Digests;
 use rustls::ServerConfig;
 
-use crate::host::{Connection, Host, Outside};
+use crate::host::{Connection, Host, Outside, Peer};
 use crate::transport::{Carrier, Transport};
 
 #[cfg(unix)]
@@ -31,6 +34,8 @@ const FIRST: usize = 2;
 const CHUNK: usize = 64 << 10;
 /// How many of them from one connection before others have their turn.
 const CHUNKS: usize = 16;
+/// How many bytes are read from all of them before calls are served.
+const TURN: usize = 16 << 20;
 /// How often sessions without a connection are looked at.
 const EXPIRY: Duration = Duration::from_secs(1);
 /// How long clients may take to read what a server says at its end.
@@ -68,7 +73,11 @@ pub struct Server<O> {
     streams: BTreeMap<usize, Stream>,
     next: usize,
     /// Connections that may have more to read than was read in one turn.
-    unread: Vec<usize>,
+    unread: BTreeSet<usize>,
+    /// Bytes that were read in this turn.
+    read: usize,
+    /// Connections that have ended, or are broken.
+    gone: Vec<usize>,
     /// Room for what is read at once.
     chunk: Vec<u8>,
     /// Listeners at which somebody may wait who could not be accepted.
@@ -77,6 +86,8 @@ pub struct Server<O> {
     status: Option<status::StatusListener>,
     stopper: Stopper,
     started: Instant,
+    /// When sessions without a connection, and connections without a session, were looked at.
+    expired: Instant,
 }
 
 impl<O: Outside> Server<O> {
@@ -91,13 +102,16 @@ impl<O: Outside> Server<O> {
             poll,
             streams: BTreeMap::new(),
             next: FIRST,
-            unread: Vec::new(),
+            unread: BTreeSet::new(),
+            read: 0,
+            gone: Vec::new(),
             chunk: Vec::new(),
             unaccepted: BTreeSet::new(),
             #[cfg(unix)]
             status: None,
             stopper,
             started: Instant::now(),
+            expired: Instant::now(),
         })
     }
 
@@ -106,6 +120,11 @@ impl<O: Outside> Server<O> {
         let mut server = Self::new(host)?;
         server.listen(address, Carrier::Stream, None)?;
         Ok(server)
+    }
+
+    /// What it serves.
+    pub fn host_mut(&mut self) -> &mut Host<O> {
+        &mut self.host
     }
 
     /// Listens on `address`, too; port 0 is any that is free. With a configuration all of it is inside TLS.
@@ -174,7 +193,8 @@ impl<O: Outside> Server<O> {
             result => result?,
         }
         self.host.set_now(self.started.elapsed());
-        unread.into_iter().for_each(|connection| self.read(connection));
+        self.read = 0;
+        unread.into_iter().for_each(|connection| self.read(connection, true));
         self.unaccepted.clone().into_iter().for_each(|listener| self.accept(listener));
         for event in &*events {
             match event.token() {
@@ -184,7 +204,7 @@ impl<O: Outside> Server<O> {
                 Token(listener) if self.listeners.contains_key(&listener) => self.accept(listener),
                 Token(connection) => {
                     if event.is_readable() || event.is_read_closed() {
-                        self.read(connection);
+                        self.read(connection, event.is_read_closed());
                     }
                     if event.is_writable() {
                         self.write(connection);
@@ -192,11 +212,19 @@ impl<O: Outside> Server<O> {
                 }
             }
         }
+        self.host.serve();
+        self.drop_gone();
         self.collect_all();
         Ok(())
     }
 
     fn expire(&mut self) {
+        // A look at all of them after each call would cost more than the call.
+        if self.expired.elapsed() < EXPIRY {
+            return;
+        }
+        self.expired = Instant::now();
+        self.host.let_observers_look();
         self.host.expire(self.started.elapsed());
         let (limits, patience) = (self.host.limits(), self.host.limits().first_message());
         let is_silent = |stream: &Stream| !stream.has_session && stream.opened_at.elapsed() >= patience;
@@ -252,8 +280,11 @@ impl<O: Outside> Server<O> {
             return self.host.log(&format!("a connection cannot be used: {error}"));
         }
         let Listener { carrier, tls, .. } = &self.listeners[&place];
+        // Whoever has connected is gone already.
+        let Ok(server) = socket.local_addr() else { return };
+        let peer = Peer { client: from, server };
         match Transport::new(*carrier, tls.as_ref()) {
-            Ok(transport) if self.host.connect_from(Connection(connection), from.ip()) => {
+            Ok(transport) if self.host.connect_from(Connection(connection), peer) => {
                 self.streams.insert(connection, Stream::new(socket, transport));
             }
             Ok(_) => {}
@@ -261,25 +292,32 @@ impl<O: Outside> Server<O> {
         }
     }
 
-    fn read(&mut self, connection: usize) {
+    /// Reads what has come along a connection; to its end if that `may_end`.
+    fn read(&mut self, connection: usize, may_end: bool) {
         let mut chunk = std::mem::take(&mut self.chunk);
         chunk.resize(CHUNK, 0);
-        let is_open = self.read_into(connection, &mut chunk);
+        let is_open = self.read_into(connection, &mut chunk, may_end);
         self.chunk = chunk;
         if is_open {
             // What its transport answers by itself goes out at once.
             self.write(connection);
         } else {
-            self.drop_stream(connection);
+            self.gone.push(connection);
         }
     }
 
     /// Reads what there is, up to a limit; false at the end.
-    fn read_into(&mut self, connection: usize, chunk: &mut [u8]) -> bool {
+    fn read_into(&mut self, connection: usize, chunk: &mut [u8], may_end: bool) -> bool {
         for _ in 0..CHUNKS {
+            if self.read >= TURN {
+                break;
+            }
             let Some(stream) = self.streams.get_mut(&connection) else { return true };
             match stream.read(chunk) {
-                Progress::Frames(frames) => self.host.receive(Connection(connection), frames),
+                Progress::Frames(frames) => {
+                    self.read += frames.len();
+                    self.host.receive(Connection(connection), frames);
+                }
                 Progress::Later => return true,
                 Progress::Gone => return false,
                 Progress::Wrong(error) => {
@@ -292,9 +330,14 @@ impl<O: Outside> Server<O> {
             if !stream.has_session && self.host.has_session(Connection(connection)) {
                 stream.note_session(self.host.limits().frame_bytes);
             }
+            // The system tells of what comes later, so that another attempt would find nothing. It has told
+            // already of an end that stands behind what was read.
+            if stream.is_drained && !may_end {
+                return true;
+            }
         }
         // The system tells of what is left only once more comes.
-        self.unread.push(connection);
+        self.unread.insert(connection);
         true
     }
 
@@ -303,6 +346,7 @@ impl<O: Outside> Server<O> {
         for Connection(connection) in self.host.take_ready() {
             self.collect(connection);
         }
+        self.drop_gone();
     }
 
     /// Takes what the host wants to write, and writes it.
@@ -311,7 +355,7 @@ impl<O: Outside> Server<O> {
         let Some(stream) = self.streams.get_mut(&connection) else { return };
         if let Err(error) = stream.add(out) {
             self.host.log(&format!("a connection is closed: {error}"));
-            return self.drop_stream(connection);
+            return self.gone.push(connection);
         }
         if is_ending {
             stream.end();
@@ -331,6 +375,12 @@ impl<O: Outside> Server<O> {
             Err(error) => Err(error),
         };
         if is_full.is_err() {
+            self.gone.push(connection);
+        }
+    }
+
+    fn drop_gone(&mut self) {
+        for connection in std::mem::take(&mut self.gone) {
             self.drop_stream(connection);
         }
     }

@@ -61,6 +61,7 @@ impl<O: Outside> Host<O> {
             from,
             held: Held::default(),
             activity: Activity::new(self.now),
+            unanswered: 0,
             is_waited_for: false,
         };
         self.sessions.insert(session, member);

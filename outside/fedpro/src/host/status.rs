@@ -49,6 +49,17 @@ pub(super) fn is_request(call: &Call) -> bool {
     )
 }
 
+/// Whether a callback gives what was asked for, or says that the federate has another time.
+pub(super) fn is_grant(callback: &Callback) -> bool {
+    matches!(
+        callback,
+        Callback::TimeAdvanceGrant(_)
+            | Callback::FlushQueueGrant(_)
+            | Callback::TimeRegulationEnabled(_)
+            | Callback::TimeConstrainedEnabled(_)
+    )
+}
+
 impl Activity {
     pub(super) fn new(now: Duration) -> Self {
         Self { called_at: now, asked_at: None }
@@ -62,13 +73,12 @@ impl Activity {
         }
     }
 
-    pub(super) fn note_callback(&mut self, callback: &Callback) {
-        if matches!(
-            callback,
-            Callback::TimeAdvanceGrant(_)
-                | Callback::FlushQueueGrant(_)
-                | Callback::TimeConstrainedEnabled(_)
-        ) {
+    pub(super) fn is_waiting(&self) -> bool {
+        self.asked_at.is_some()
+    }
+
+    pub(super) fn note_callback(&mut self, is_grant: bool) {
+        if is_grant {
             self.asked_at = None;
         }
     }

@@ -31,6 +31,8 @@ pub(super) struct Stream {
     pub(super) opened_at: Instant,
     /// Whether a session has come along it.
     pub(super) has_session: bool,
+    /// The last attempt to read has taken all that there was.
+    pub(super) is_drained: bool,
     is_ending: bool,
     /// When all was written to one that is ending. Until the client has closed it, too, it is read and
     /// nothing is done with what comes: closed at once, it could take with it what the client has not read.
@@ -45,6 +47,7 @@ impl Stream {
             unwritten: BytesMut::new(),
             opened_at: Instant::now(),
             has_session: false,
+            is_drained: false,
             is_ending: false,
             shut_at: None,
         }
@@ -61,6 +64,7 @@ impl Stream {
                 Err(_) => return Progress::Gone,
             }
         };
+        self.is_drained = size < chunk.len();
         // Some clients wait for the acknowledgement before they send the rest of what they have written.
         acknowledge(&self.socket);
         if self.is_ending {

@@ -53,6 +53,8 @@ pub struct Client {
     /// By the number of the call.
     pub responses: BTreeMap<u32, Response>,
     pub callbacks: Vec<Callback>,
+    /// The numbers of callbacks that are not answered.
+    unanswered: Vec<u32>,
     /// The last frame that is no response and no callback.
     pub status: Option<Frame>,
 }
@@ -70,6 +72,7 @@ impl Client {
             last_received: None,
             responses,
             callbacks,
+            unanswered: Vec::new(),
             status: None,
         };
         let body = Bytes::from_static(&[0, 0, 0, 1]);
@@ -93,6 +96,13 @@ impl Client {
     /// A call, with its number.
     pub fn call(&mut self, call: impl Into<Call>) -> (u32, Vec<u8>) {
         self.send(Kind::CallRequest, CallRequest { call: Some(call.into()) }.encode_to_vec().into())
+    }
+
+    /// Answers all callbacks that have come.
+    pub fn answer(&mut self) -> Vec<u8> {
+        let numbers = std::mem::take(&mut self.unanswered);
+        let answers = numbers.iter().map(|number| number.to_be_bytes().to_vec().into());
+        answers.flat_map(|body: Bytes| self.send(Kind::CallbackResponse, body).1).collect()
     }
 
     /// How many calls it has made.
@@ -146,6 +156,7 @@ impl Client {
                     assert_eq!(self.responses.insert(number, response), None, "a call is answered once");
                 }
                 Kind::CallbackRequest => {
+                    self.unanswered.extend(frame.number);
                     let request = CallbackRequest::decode(frame.body).expect("a callback");
                     self.callbacks.push(request.callback.expect("one"));
                 }

@@ -58,6 +58,7 @@ proptest! {
         for cut in cuts.iter().cycle() {
             let (now, later) = rest.split_at(rest.len().min(*cut));
             host.receive(Connection(2), now);
+            host.serve();
             rest = later;
             if rest.is_empty() {
                 break;

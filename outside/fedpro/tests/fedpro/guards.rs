@@ -1,8 +1,8 @@
 //! Limits and passwords: each refusal says which limit was hit, and concerns nobody else.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
-use paceline_fedpro::{Connection, Host, Kind, LimitError, Limits, Password};
+use paceline_fedpro::{Connection, Host, Kind, LimitError, Limits, Password, Peer};
 use paceline_hla::{Call, Credentials, Response, RtiConfiguration, request};
 
 use crate::client::{Client, Inside};
@@ -58,7 +58,11 @@ fn a_frame_is_no_longer_than_the_limit() {
 #[test]
 fn an_address_has_so_many_sessions_and_no_more() {
     let mut host = host(Limits { sessions_per_address: 2, ..Limits::default() });
-    let [here, there]: [IpAddr; 2] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().expect("an address"));
+    let peer = |address: [u8; 4]| {
+        let [client, server] = [(address, 40_000), ([10, 0, 0, 9], 15_164)].map(SocketAddr::from);
+        Peer { client, server }
+    };
+    let [here, there] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(peer);
     let open = |host: &mut Host<Inside>, connection, from| {
         let (mut client, opening) = Client::open();
         assert!(host.connect_from(Connection(connection), from));
@@ -165,6 +169,7 @@ fn who_does_not_read_what_is_queued_is_given_up() {
         bytes.extend(clients[0].call(request::ListFederationExecutions {}).1);
     }
     host.receive(Connection(1), &bytes);
+    host.serve();
     assert!(written(&mut host, 1).1, "it is closed");
     assert!(
         logged(&host).ends_with("a client does not read: queued-bytes=2000 is reached"),

@@ -30,6 +30,7 @@ pub fn written(host: &mut Host<Inside>, connection: usize) -> (Vec<u8>, bool) {
 
 pub fn exchange(host: &mut Host<Inside>, connection: usize, client: &mut Client, bytes: &[u8]) -> bool {
     host.receive(Connection(connection), bytes);
+    host.serve();
     let (out, is_ending) = written(host, connection);
     client.read(&out);
     is_ending
@@ -110,6 +111,7 @@ fn a_bad_frame_ends_its_session_only() {
     }
     let [_, second] = &mut clients;
     host.receive(Connection(1), &[0xff; 24]);
+    host.serve();
     assert_eq!(written(&mut host, 1), (vec![], true));
     ask(&mut host, 2, second, request::ListFederationExecutionMembers { federation_name: "F".to_owned() });
     let Some(Callback::ReportFederationExecutionMembers(report)) = second.callbacks.last() else {
@@ -124,6 +126,7 @@ fn a_bad_frame_ends_its_session_only() {
     // Nothing of a connection that is not open yet, either.
     host.connect(Connection(3));
     host.receive(Connection(3), b"GET / HTTP/1.1\r\n\r\n");
+    host.serve();
     assert_eq!(written(&mut host, 3), (vec![], true));
 }
 
@@ -216,11 +219,13 @@ proptest! {
             // The old connection is not known to be lost, and half of a frame may have come along it.
             let arrives = unsent.len().min(there);
             host.receive(Connection(connection - 1), &unsent[..arrives]);
+            host.serve();
             let (out, _) = written(&mut host, connection - 1);
             client.read(&out[..out.len().min(back)]);
             host.connect(Connection(connection));
             let request = client.resume();
             host.receive(Connection(connection), &request);
+            host.serve();
             prop_assert_eq!(written(&mut host, connection - 1), (vec![], true), "the old one is closed");
             let (out, is_ending) = written(&mut host, connection);
             prop_assert!(!is_ending);

@@ -8,6 +8,8 @@ mod folders;
 mod frames;
 mod guards;
 mod hosts;
+mod observed;
+mod order;
 mod pressure;
 mod proxy;
 mod records;

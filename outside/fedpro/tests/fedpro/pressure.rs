@@ -111,6 +111,7 @@ fn two_that_do_not_keep_up_with_each_other_do_not_wait_for_each_other() {
         for (who, client) in clients.iter_mut().enumerate() {
             let (_, bytes) = client.call(send(&class, place));
             host.receive(Connection(who), &bytes);
+            host.serve();
             for (reader, unread) in unread.iter_mut().enumerate() {
                 unread.extend(written(&mut host, reader).0);
             }
@@ -127,6 +128,7 @@ fn two_that_do_not_keep_up_with_each_other_do_not_wait_for_each_other() {
     for who in [0, 1, 0, 1] {
         let (_, bytes) = clients[who].call(request::ListFederationExecutions {});
         host.receive(Connection(who), &bytes);
+        host.serve();
         for (reader, client) in clients.iter_mut().enumerate() {
             let (out, _) = written(&mut host, reader);
             client.read(&out);
@@ -149,6 +151,7 @@ fn nobody_waits_for_a_client_that_is_gone() {
     }
     assert!(!clients[0].responses.contains_key(&last));
     host.receive(Connection(1), &[0xff; 24]);
+    host.serve();
     let (out, _) = written(&mut host, 0);
     clients[0].read(&out);
     assert!(clients[0].responses.contains_key(&last));

@@ -65,8 +65,10 @@ fn the_state_says_who_is_waited_for_and_since_when() {
     host.connect(Connection(4));
     let bytes = clients[1].resume();
     host.receive(Connection(4), &bytes);
+    host.serve();
     let (_, bytes) = clients[1].call(request::TimeAdvanceRequest { time: time(6) });
     host.receive(Connection(4), &bytes);
+    host.serve();
     let status = host.status();
     assert!(status.members.values().all(|member| member.waits.is_none()), "{status:?}");
     assert!(status.federations[0].federates.iter().all(|federate| federate.asked.is_none()), "{status:?}");
