@@ -1,10 +1,12 @@
 //! A server in a thread of its own.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use paceline_fedpro::{Host, Outside, Server, Stopper};
+use paceline_fedpro::{Carrier, Host, Outside, Server, Stopper};
+use rustls::ServerConfig;
 
 pub struct Running {
     pub address: SocketAddr,
@@ -14,9 +16,19 @@ pub struct Running {
 
 impl Running {
     pub fn start(outside: impl Outside + Send + 'static) -> Self {
-        let host = Host::new(outside, Duration::from_secs(60));
-        let mut server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0)), host).expect("a port is free");
-        let (address, stopper) = (server.local_addr().expect("it listens"), server.stopper());
+        Self::listening(Carrier::Stream, None, outside)
+    }
+
+    /// One that expects this of its clients; with a configuration all of it is inside TLS.
+    pub fn listening(
+        carrier: Carrier,
+        tls: Option<Arc<ServerConfig>>,
+        outside: impl Outside + Send + 'static,
+    ) -> Self {
+        let mut server = Server::new(Host::new(outside, Duration::from_secs(60))).expect("a server");
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let address = server.listen(address, carrier, tls).expect("a port is free");
+        let stopper = server.stopper();
         Self { address, stopper, thread: Some(thread::spawn(move || server.run())) }
     }
 
