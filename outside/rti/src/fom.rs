@@ -7,12 +7,16 @@
 
 use std::collections::BTreeMap;
 
+mod check_types;
+mod data_type;
 mod error;
 mod merge;
 mod module;
 mod table;
+mod write;
 mod xml;
 
+use check_types::DataTypes;
 pub use error::FomError;
 pub use module::{Edition, INTERACTION_ROOT, Module, OBJECT_ROOT};
 pub use table::{Class, ClassTable, Member};
@@ -55,6 +59,7 @@ pub struct Fom {
     transportations: Vec<String>,
     update_rates: BTreeMap<String, String>,
     switches: BTreeMap<String, String>,
+    data_types: DataTypes,
 }
 
 impl Default for Fom {
@@ -66,6 +71,7 @@ impl Default for Fom {
             transportations: Vec::new(),
             update_rates: BTreeMap::new(),
             switches: BTreeMap::new(),
+            data_types: DataTypes::new(),
         }
     }
 }

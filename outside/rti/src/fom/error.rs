@@ -46,6 +46,20 @@ pub enum FomError {
     /// An attribute or parameter is inherited already.
     #[error("{member} of {class} is inherited from {ancestor} already")]
     Inherited { member: String, class: String, ancestor: String },
+    /// A data type has a part that is missing or of no use.
+    #[error("line {line}: {place} {problem}")]
+    DataType { line: u32, place: String, problem: String },
+    /// Two modules define a data type differently.
+    #[error(
+        "line {line}: the data type {name} has {property} `{found}`, and `{known}` in an earlier definition"
+    )]
+    DataTypeDiffers { line: u32, name: String, property: &'static str, found: String, known: String },
+    /// A data type is named that no module defines.
+    #[error("line {line}: {place} names the data type {name}, which no module defines")]
+    UndefinedDataType { line: u32, place: String, name: String },
+    /// A data type that holds itself would have values without an end.
+    #[error("line {line}: the data type {name} has no finite value, as it always holds {within}")]
+    EndlessDataType { line: u32, name: String, within: String },
     /// Something is named that no module defines.
     #[error("{place} names the {kind} {name}, which no module defines")]
     Undefined { place: String, kind: &'static str, name: String },
@@ -54,6 +68,12 @@ pub enum FomError {
 impl FomError {
     /// Whether the module could be read, but contradicts the others.
     pub fn is_inconsistent(&self) -> bool {
-        matches!(self, Self::Differs { .. } | Self::Members { .. } | Self::Inherited { .. })
+        matches!(
+            self,
+            Self::Differs { .. }
+                | Self::Members { .. }
+                | Self::Inherited { .. }
+                | Self::DataTypeDiffers { .. }
+        )
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::check_types::merge_types;
 use super::module::{ClassRow, Edition, MemberRow, Properties};
 use super::table::{ClassTable, Member};
 use super::{Fom, FomError, Module};
@@ -124,11 +125,15 @@ impl Fom {
         }
         // If no order fits the error is that of the order in which they came.
         let mut merged = merged.map_err(|error| first_error.unwrap_or(error))?;
-        for (place, module) in modules.into_iter().enumerate() {
+        for (place, module) in modules.iter().enumerate() {
             merged
                 .direct(module)
                 .and_then(|()| merged.check_names(module))
                 .map_err(|error| (place, error))?;
+        }
+        let finite = merged.finite_types();
+        for (place, module) in modules.into_iter().enumerate() {
+            merged.check_types(module, &finite).map_err(|error| (place, error))?;
         }
         *self = merged;
         Ok(())
@@ -158,6 +163,7 @@ impl Fom {
                 None => self.dimensions.push((name.clone(), *bound)),
             }
         }
+        merge_types(&mut self.data_types, module)?;
         for name in &module.transportations {
             if self.transportation(name).is_none() {
                 self.transportations.push(name.clone());

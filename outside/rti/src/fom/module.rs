@@ -1,10 +1,10 @@
-//! One module: what its XML says of classes, dimensions, transportations, update rates and switches.
-//!
-//! Data types and notes are not read: the infrastructure carries values and looks at none.
+//! One module: what its XML says of classes, data types, dimensions, transportations, update rates and
+//! switches. Notes are not read.
 
 use std::collections::BTreeSet;
 
 use super::FomError;
+use super::data_type::{self, DataTypeRow, DataTypeUse};
 use super::xml::{self, Element};
 
 /// The root of object classes.
@@ -64,6 +64,9 @@ pub struct Module {
     pub(super) update_rates: Vec<(String, String)>,
     /// Name and value, as the text has them.
     pub(super) switches: Vec<(String, String)>,
+    pub(super) data_types: Vec<DataTypeRow>,
+    /// The data types that classes, dimensions and times name.
+    pub(super) uses: Vec<DataTypeUse>,
 }
 
 fn edition(root: &Element) -> Result<Edition, FomError> {
@@ -114,7 +117,7 @@ fn read_class(
     element: &Element,
     parent: &str,
     words: &Words,
-    rows: &mut Vec<ClassRow>,
+    (rows, uses): (&mut Vec<ClassRow>, &mut Vec<DataTypeUse>),
 ) -> Result<(), FomError> {
     let own = name_of(element, words.class, if parent.is_empty() { "the table of classes" } else { parent })?;
     let name = match parent {
@@ -131,12 +134,16 @@ fn read_class(
         if members.iter().any(|known| known.name == row.name) {
             return Err(FomError::Twice { name: row.name, place: name });
         }
+        if let Some(data_type) = &row.properties.data_type {
+            let (place, data_type) = (format!("{name}.{}", row.name), data_type.clone());
+            uses.push(DataTypeUse { line: member.line, place, name: data_type });
+        }
         members.push(row);
     }
     let directed = element.all("directedInteraction").map(|one| one.text_of("name").unwrap_or(&one.text));
     let directed = directed.filter(|name| !name.is_empty()).map(full_interaction_name).collect();
     rows.push(ClassRow { name: name.clone(), properties: properties(element), members, directed });
-    element.all(words.class).try_for_each(|below| read_class(below, &name, words, rows))
+    element.all(words.class).try_for_each(|below| read_class(below, &name, words, (rows, uses)))
 }
 
 /// The name from the root on; modules and callers may leave out the root.
@@ -150,10 +157,15 @@ pub fn full_name(name: &str, root: &str) -> String {
     if is_full { name.to_owned() } else { format!("{root}.{name}") }
 }
 
-fn classes(root: &Element, table: &str, words: &Words) -> Result<Vec<ClassRow>, FomError> {
+fn classes(
+    root: &Element,
+    table: &str,
+    words: &Words,
+    uses: &mut Vec<DataTypeUse>,
+) -> Result<Vec<ClassRow>, FomError> {
     let mut rows = Vec::new();
     for element in root.all(table).flat_map(|table| table.all(words.class)) {
-        read_class(element, "", words, &mut rows)?;
+        read_class(element, "", words, (&mut rows, uses))?;
     }
     Ok(rows)
 }
@@ -190,16 +202,19 @@ impl Module {
             let value = ["isEnabled", "resignAction"].iter().find_map(|name| switch.attribute(name))?;
             Some((switch.name.clone(), value.to_owned()))
         });
+        let mut uses = data_type::uses(&root);
         Ok(Self {
             edition: edition(&root)?,
-            objects: classes(&root, "objects", &OBJECTS)?,
-            interactions: classes(&root, "interactions", &INTERACTIONS)?,
+            objects: classes(&root, "objects", &OBJECTS, &mut uses)?,
+            interactions: classes(&root, "interactions", &INTERACTIONS, &mut uses)?,
             dimensions: dimensions(&root)?,
             transportations: transportations
                 .map(|row| row.map(|(name, _)| name))
                 .collect::<Result<_, _>>()?,
             update_rates: named("updateRates", "updateRate", "rate").collect::<Result<_, _>>()?,
             switches: switches.collect(),
+            data_types: data_type::data_types(&root)?,
+            uses,
         })
     }
 }

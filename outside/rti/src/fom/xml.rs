@@ -14,6 +14,8 @@ use super::error::{DEPTH_MAX, FomError};
 pub struct Element {
     /// Without a prefix.
     pub name: String,
+    /// The line on which it begins, from 1 on.
+    pub line: u32,
     pub attributes: Vec<(String, String)>,
     pub children: Vec<Element>,
     /// All text right below it, trimmed.
@@ -48,9 +50,10 @@ fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-fn opened(start: &BytesStart) -> Result<Element, FomError> {
+fn opened(start: &BytesStart, line: u32) -> Result<Element, FomError> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut element = Element { name: local(&text(start.name().as_ref())).to_owned(), ..Element::default() };
+    let name = local(&text(start.name().as_ref())).to_owned();
+    let mut element = Element { name, line, ..Element::default() };
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| FomError::Xml { why: error.to_string() })?;
         let value = attribute.unescape_value().map_err(|error| FomError::Xml { why: error.to_string() })?;
@@ -75,7 +78,12 @@ fn referred(name: &str, as_number: Option<char>) -> Result<char, FomError> {
 /// Reads a text into its root element.
 pub fn read(text: &str) -> Result<Element, FomError> {
     let (mut reader, mut open, mut root) = (Reader::from_str(text), Vec::<Element>::new(), None);
+    // Before which byte the ends of lines have been counted, and how many.
+    let (mut counted, mut lines) = (0, 1_u32);
     loop {
+        let position = usize::try_from(reader.buffer_position()).map_or(text.len(), |at| at.min(text.len()));
+        lines += text.as_bytes()[counted..position].iter().filter(|byte| **byte == b'\n').count() as u32;
+        counted = position;
         let event = reader
             .read_event()
             .map_err(|error| FomError::Xml { why: format!("byte {}: {error}", reader.error_position()) })?;
@@ -96,10 +104,10 @@ pub fn read(text: &str) -> Result<Element, FomError> {
                 if open.len() >= DEPTH_MAX {
                     return Err(FomError::TooDeep);
                 }
-                open.push(opened(&start)?);
+                open.push(opened(&start, lines)?);
                 None
             }
-            Event::Empty(start) => Some(opened(&start)?),
+            Event::Empty(start) => Some(opened(&start, lines)?),
             Event::End(_) => open.pop(),
             Event::DocType(_) => return Err(FomError::DocumentType),
             Event::Eof => break,

@@ -5,6 +5,7 @@ mod any_calls;
 mod calls;
 mod carriage;
 mod damaged;
+mod data_types;
 mod deletion;
 mod digest;
 mod directed;
