@@ -63,8 +63,8 @@ pub struct RtiArguments {
 
     /// Sets a limit of what clients may ask for, such as federations=16; may be repeated
     ///
-    /// The limits are: frame-bytes, sessions-per-address, federations, reserved-names, unacknowledged-bytes,
-    /// queued-bytes, first-message-seconds, reconnection-seconds.
+    /// The limits are: frame-bytes, sessions-per-address, federations, reserved-names, module-bytes,
+    /// unacknowledged-bytes, queued-bytes, first-message-seconds, reconnection-seconds.
     #[arg(long, value_name = "NAME=NUMBER")]
     pub limit: Vec<String>,
 

@@ -108,6 +108,8 @@ pub struct Host<O> {
     overfull: BTreeSet<SessionId>,
     /// The time, as far as it has been told.
     now: Duration,
+    /// As far as it was said to the infrastructure.
+    passed: Duration,
     observers: Observers,
 }
 
@@ -135,6 +137,7 @@ impl<O: Outside> Host<O> {
             recorder: None,
             overfull: BTreeSet::new(),
             now: Duration::ZERO,
+            passed: Duration::ZERO,
             observers: Observers::default(),
         }
     }
@@ -192,6 +195,7 @@ impl<O: Outside> Host<O> {
     /// Says what time it is, on a clock that never goes back.
     pub fn set_now(&mut self, now: Duration) {
         self.now = now;
+        self.pass_time();
     }
 
     /// Connections that have something to write, or are to be closed.

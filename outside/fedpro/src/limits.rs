@@ -70,6 +70,8 @@ limits! {
     federations "federations" = 1024, " of federations";
     /// The most names that federates of one federation may have reserved without using them.
     reserved_names "reserved-names" = 0x10_0000, " of names";
+    /// The most bytes of modules that a federation keeps.
+    module_bytes "module-bytes" = 0x1000_0000, " of bytes";
     /// As long as a client has not acknowledged so many bytes, calls that send to it are not answered.
     unacknowledged_bytes "unacknowledged-bytes" = 0x40_0000, " of bytes";
     /// The most bytes that wait for a client. One for which more would have to wait is given up.
@@ -83,7 +85,11 @@ limits! {
 impl Limits {
     /// Those that decide what calls are answered with.
     pub fn of_infrastructure(&self) -> RtiLimits {
-        RtiLimits { federations: self.federations, reserved_names: self.reserved_names }
+        RtiLimits {
+            federations: self.federations,
+            reserved_names: self.reserved_names,
+            module_bytes: self.module_bytes,
+        }
     }
 
     /// How long a client may take from its connection to its session.

@@ -2,7 +2,8 @@
 //! what it led to. To replay it is to hand the same calls to an infrastructure without clients.
 //!
 //! The file begins with [`MAGIC`]. Entries follow, each with its length before it: first the limits that
-//! answers depend on, then a client and its call, or a client that is gone, and as the last one the digests.
+//! answers depend on, then a client and its call, or a client that is gone, from where one is connected, the
+//! host's time where somebody looks at it, and as the last one the digests.
 //! Modules are recorded with their texts, so that a replay opens no other file.
 //!
 //! Invariant: an entry is written before its call is answered, and flushed before the answer is sent, so that
@@ -10,6 +11,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Write};
+use std::time::Duration;
 
 use paceline_hla::{Call, CallRequest, Callback, Message};
 use paceline_rti::{Client, Digests, FederateDigest, Rti, RtiLimits};
@@ -24,7 +26,7 @@ const ENTRY_MAX: u64 = 1 << 30;
 struct Entry {
     #[prost(uint32, tag = 1)]
     client: u32,
-    #[prost(oneof = "Event", tags = "2, 3, 4, 5")]
+    #[prost(oneof = "Event", tags = "2, 3, 4, 5, 6, 7")]
     event: Option<Event>,
 }
 
@@ -38,6 +40,12 @@ enum Event {
     End(End),
     #[prost(message, tag = 5)]
     Begin(Begin),
+    /// From where a client is connected.
+    #[prost(string, tag = 6)]
+    From(String),
+    /// The host's time, in nanoseconds; of no client.
+    #[prost(uint64, tag = 7)]
+    Now(u64),
 }
 
 /// What answers depend on besides calls.
@@ -47,6 +55,9 @@ struct Begin {
     federations: u64,
     #[prost(uint64, tag = 2)]
     reserved_names: u64,
+    /// 0 in a record of a server that did not have this limit.
+    #[prost(uint64, tag = 3)]
+    module_bytes: u64,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -104,8 +115,10 @@ impl Recorder {
     pub fn begin(mut out: Box<dyn Write + Send>, limits: RtiLimits) -> io::Result<Self> {
         out.write_all(&MAGIC)?;
         let mut recorder = Self { out, digests: Digests::default() };
-        let RtiLimits { federations, reserved_names } = limits;
-        let begin = Begin { federations: federations as u64, reserved_names: reserved_names as u64 };
+        let RtiLimits { federations, reserved_names, module_bytes } = limits;
+        let [federations, reserved_names, module_bytes] =
+            [federations, reserved_names, module_bytes].map(|limit| limit as u64);
+        let begin = Begin { federations, reserved_names, module_bytes };
         recorder.write(0, Event::Begin(begin))?;
         Ok(recorder)
     }
@@ -117,6 +130,16 @@ impl Recorder {
     /// A call that is about to be answered, with its modules opened.
     pub(crate) fn call(&mut self, client: Client, call: &Call) -> io::Result<()> {
         self.write(client.0, Event::Call(CallRequest { call: Some(call.clone()) }))
+    }
+
+    /// From where a client is connected, which is about to be said.
+    pub(crate) fn from(&mut self, client: Client, host: &str) -> io::Result<()> {
+        self.write(client.0, Event::From(host.to_owned()))
+    }
+
+    /// The host's time, which is about to be said.
+    pub(crate) fn now(&mut self, now: Duration) -> io::Result<()> {
+        self.write(0, Event::Now(now.as_nanos() as u64))
     }
 
     /// A client that is about to be removed.
@@ -260,9 +283,13 @@ pub fn replay(record: impl BufRead) -> Result<Replay, RecordError> {
                 // More than this machine can count is no limit.
                 let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
                 let (federations, reserved_names) = (limit(begin.federations), limit(begin.reserved_names));
-                rti = Rti::new(RtiLimits { federations, reserved_names });
+                let module_bytes = Some(limit(begin.module_bytes)).filter(|limit| *limit > 0);
+                let module_bytes = module_bytes.unwrap_or(usize::MAX);
+                rti = Rti::new(RtiLimits { federations, reserved_names, module_bytes });
             }
             Some(Event::Gone(Gone {})) => rti.remove(client, &mut callbacks),
+            Some(Event::From(host)) => rti.set_host(client, &host),
+            Some(Event::Now(now)) => rti.pass(Duration::from_nanos(now), &mut callbacks),
             Some(Event::End(end)) => {
                 let is_equal = end.federates == rows(&digests);
                 let end = if is_equal { RecordEnd::Equal } else { RecordEnd::Different };

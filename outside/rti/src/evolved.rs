@@ -55,6 +55,10 @@ impl EvolvedClients {
         }
     }
 
+    pub(crate) fn has(&self, client: Client) -> bool {
+        self.0.contains_key(&client)
+    }
+
     pub(crate) fn forget(&mut self, client: Client) {
         self.0.remove(&client);
     }

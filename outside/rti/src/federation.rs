@@ -4,6 +4,7 @@
 //! refused changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use paceline_hla::{Call, Callback, ResignAction, Response, request, response};
 use paceline_kernel::SendBounds;
@@ -22,6 +23,7 @@ mod counts;
 mod declaration;
 mod deletion;
 mod directed;
+pub(crate) mod documents;
 mod exchange;
 mod grants;
 mod manager;
@@ -40,8 +42,11 @@ use carriage::Carriages;
 use clock::Clock;
 use counts::{Counted, Counts};
 use declaration::Declarations;
+use deletion::Doom;
+use documents::Documents;
 use grants::Waiting;
 use manager::Watch;
+use manager::period::Timing;
 use objects::Object;
 use switches::Switch;
 use switches::is_on;
@@ -54,6 +59,12 @@ pub(crate) struct Newcomer {
     pub(crate) kind: String,
     /// Empty if it wants any.
     pub(crate) name: String,
+    /// From where it is connected.
+    pub(crate) host: String,
+    /// The places of the modules that it brings.
+    pub(crate) modules: Vec<usize>,
+    /// It is a program for HLA Evolved.
+    pub(crate) is_evolved: bool,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,10 @@ struct Federate {
     client: Client,
     name: String,
     kind: String,
+    host: String,
+    modules: Vec<usize>,
+    is_evolved: bool,
+    timing: Timing,
     /// How it resigns if it is lost.
     directive: ResignAction,
     declarations: Declarations,
@@ -90,8 +105,8 @@ pub(crate) struct Federation {
     objects: BTreeMap<u32, Object>,
     /// Who knows an instance: the federates whose `known` has it.
     knowers: BTreeMap<u32, BTreeSet<u32>>,
-    /// Instances whose deletion at a time is on its way to some.
-    doomed: BTreeSet<u32>,
+    /// Instances whose deletion at a time is on its way to some, or can still be retracted.
+    doomed: BTreeMap<u32, Doom>,
     /// The greatest handle that an instance has had.
     last_object: u32,
     /// The names of instances.
@@ -109,10 +124,20 @@ pub(crate) struct Federation {
     /// Set by an interaction, and otherwise as the modules say.
     auto_provide: Option<bool>,
     limits: RtiLimits,
+    pub(crate) documents: Documents,
+    /// The host's time, as far as it was told.
+    now: Duration,
+    /// Those that another federate has made resign, until the caller takes them.
+    pub(crate) resigned: Vec<Client>,
 }
 
 impl Federation {
-    pub(crate) fn new(name: String, fom: Fom, time: TimeKind, limits: RtiLimits) -> Self {
+    pub(crate) fn new(
+        name: String,
+        fom: Fom,
+        time: TimeKind,
+        (limits, documents): (RtiLimits, Documents),
+    ) -> Self {
         // Modules of 2010 do not have the switch, and their federates do go on.
         let grants_non_regulated = fom.switch("nonRegulatedGrant").is_none_or(is_on);
         let mut federation = Self {
@@ -126,7 +151,7 @@ impl Federation {
             receivers: BTreeMap::new(),
             objects: BTreeMap::new(),
             knowers: BTreeMap::new(),
-            doomed: BTreeSet::new(),
+            doomed: BTreeMap::new(),
             last_object: 0,
             named: BTreeMap::new(),
             reserved: BTreeMap::new(),
@@ -136,6 +161,9 @@ impl Federation {
             watch: Watch::default(),
             auto_provide: None,
             limits,
+            documents,
+            now: Duration::ZERO,
+            resigned: Vec::new(),
         };
         federation.add_managed(0);
         federation
@@ -160,7 +188,7 @@ impl Federation {
 
     /// Takes in a federate whose name is free, and returns its handle.
     pub(crate) fn join(&mut self, newcomer: Newcomer) -> u32 {
-        let Newcomer { client, kind, mut name } = newcomer;
+        let Newcomer { client, kind, mut name, host, modules, is_evolved } = newcomer;
         self.last_federate += 1;
         let handle = self.last_federate;
         if name.is_empty() {
@@ -176,6 +204,10 @@ impl Federation {
             client,
             name,
             kind,
+            host,
+            modules,
+            is_evolved,
+            timing: Timing::default(),
             directive: self.first_directive(),
             declarations: Declarations::default(),
             switches: self.first_switches(),
@@ -207,8 +239,9 @@ impl Federation {
 
     /// The federate is lost, and resigns as its directive says.
     pub(crate) fn leave(&mut self, federate: u32) {
-        let action = self.federates[&federate].directive;
-        self.go(federate, action);
+        let Federate { directive, .. } = self.federates[&federate];
+        self.report_loss(federate);
+        self.go(federate, directive);
         self.advise();
         self.report_changes();
     }
@@ -244,7 +277,7 @@ impl Federation {
             return;
         }
         if let Some(member) = self.federates.get_mut(&federate) {
-            member.counts.receive(&callback);
+            member.counts.receive(&callback, &member.known);
             if matches!(
                 callback,
                 Callback::TimeAdvanceGrant(_)
@@ -261,11 +294,20 @@ impl Federation {
     /// Answers a call of a federate that has joined.
     pub(crate) fn call(&mut self, federate: u32, call: Call) -> Answer<Response> {
         let (counted, is_relevant) = (Counted::of(&call), !advisories::is_irrelevant(&call));
-        let response = self.answer(federate, call)?;
+        let name = call.name();
+        let response = match self.answer(federate, call) {
+            Ok(response) => response,
+            Err(error) => {
+                self.report_exception(federate, name, &error);
+                return Err(error);
+            }
+        };
         self.count(federate, counted);
         if self.federates.contains_key(&federate) {
             self.watch.mark(federate);
         }
+        // A deletion may have become final.
+        self.remove_doomed();
         if is_relevant {
             self.advise();
         }

@@ -7,10 +7,12 @@ pub struct RtiLimits {
     pub federations: usize,
     /// Names of instances in a federation that are reserved and not used yet.
     pub reserved_names: usize,
+    /// Bytes of the modules that a federation keeps.
+    pub module_bytes: usize,
 }
 
 impl Default for RtiLimits {
     fn default() -> Self {
-        Self { federations: usize::MAX, reserved_names: usize::MAX }
+        Self { federations: usize::MAX, reserved_names: usize::MAX, module_bytes: usize::MAX }
     }
 }

@@ -12,6 +12,7 @@ use paceline_hla::{
 use crate::client::Client;
 use crate::evolved::EvolvedClients;
 use crate::exception::{Answer, CallError, Exception, not_yet};
+use crate::federation::documents::Documents;
 use crate::federation::{Federation, Newcomer};
 use crate::fom::Fom;
 use crate::handles::Handle;
@@ -21,7 +22,7 @@ use crate::time::TimeKind;
 mod administration;
 mod modules;
 
-use modules::{merged, read_mim, read_modules};
+use modules::{check_bytes, documents, merged, read_mim, read_modules};
 
 /// A federation, and the handle there.
 #[derive(Clone, Debug)]
@@ -50,6 +51,8 @@ pub struct Rti {
     clients: BTreeMap<Client, Option<Membership>>,
     federations: BTreeMap<String, Federation>,
     evolved: EvolvedClients,
+    /// From where clients are connected, as far as that was said.
+    hosts: BTreeMap<Client, String>,
     limits: RtiLimits,
 }
 
@@ -118,6 +121,7 @@ impl Rti {
     /// disconnected.
     pub fn remove(&mut self, client: Client, callbacks: &mut Vec<(Client, Callback)>) {
         self.evolved.forget(client);
+        self.hosts.remove(&client);
         let Some(Some(Membership { federation, federate })) = self.clients.remove(&client) else { return };
         let federation =
             self.federations.get_mut(&*federation).expect("one with a federate is not destroyed");
@@ -209,11 +213,14 @@ impl Rti {
                 let federation = self.federations.get_mut(&*federation);
                 let federation = federation.expect("one with a federate is not destroyed");
                 let resigns = matches!(call, Call::ResignFederationExecution(_));
-                let response = federation.call(federate, call)?;
+                let response = federation.call(federate, call).inspect_err(|_| {
+                    // It may be reported that a call was refused.
+                    out.append(&mut federation.callbacks);
+                })?;
                 out.append(&mut federation.callbacks);
-                if resigns {
-                    self.clients.insert(client, None);
-                }
+                let mut resigned = std::mem::take(&mut federation.resigned);
+                resigned.extend(resigns.then_some(client));
+                resigned.into_iter().for_each(|client| drop(self.clients.insert(client, None)));
                 Ok(response)
             }
         }
@@ -264,11 +271,15 @@ impl Rti {
         }
         self.check_room()?;
         let time = TimeKind::named(&time)?;
+        let mut kept = Documents::new(documents(&mim).pop());
+        let files = documents(modules.iter().flat_map(|set| &set.fom_module));
+        check_bytes(&kept, &files, self.limits)?;
         let mut fom = Fom::default();
         fom.merge(&read_mim(mim.as_ref())?)
             .map_err(|error| CallError::new(Exception::InvalidMIM, error.to_string()))?;
         let fom = merged(&fom, &read_modules(modules)?)?;
-        self.federations.insert(name.clone(), Federation::new(name, fom, time, self.limits));
+        kept.keep(files);
+        self.federations.insert(name.clone(), Federation::new(name, fom, time, (self.limits, kept)));
         Ok(())
     }
 
@@ -319,11 +330,17 @@ impl Rti {
         let Joining { federation: name, kind, name: federate_name, modules } = joining;
         let federation = self.federations.get_mut(&name).ok_or_else(|| absent(&name))?;
         federation.check_federate_name(&federate_name)?;
+        let files = documents(modules.iter().flat_map(|set| &set.fom_module));
+        check_bytes(&federation.documents, &files, self.limits)?;
         let modules = read_modules(modules)?;
         if !modules.is_empty() {
             federation.fom = merged(&federation.fom, &modules)?;
         }
-        let federate = federation.join(Newcomer { client, kind, name: federate_name });
+        let modules = federation.documents.keep(files);
+        let (host, is_evolved) =
+            (self.hosts.get(&client).cloned().unwrap_or_default(), self.evolved.has(client));
+        let newcomer = Newcomer { client, kind, name: federate_name, host, modules, is_evolved };
+        let federate = federation.join(newcomer);
         let time = federation.time.name().to_owned();
         self.evolved.join(client, &federation.fom);
         out.append(&mut federation.callbacks);

@@ -66,6 +66,9 @@ impl<O: Outside> Host<O> {
         };
         self.sessions.insert(session, member);
         self.clients.insert(client, session);
+        let host = from.to_string();
+        self.record_origin(client, &host);
+        self.rti.set_host(client, &host);
         self.ready.insert(connection);
     }
 

@@ -4,6 +4,7 @@
 //! out, if the server flushes the record as it collects answers; credentials are not recorded.
 
 use std::io;
+use std::time::Duration;
 
 use paceline_hla::{Call, Callback};
 use paceline_rti::{Client, Digests};
@@ -51,6 +52,27 @@ impl<O: Outside> Host<O> {
     pub(super) fn record_call(&mut self, client: Client, call: &mut Call) {
         without_credentials(call);
         self.record(|recorder| recorder.call(client, call));
+    }
+
+    /// Before it is said from where a client is connected.
+    pub(super) fn record_origin(&mut self, client: Client, host: &str) {
+        self.record(|recorder| recorder.from(client, host));
+    }
+
+    /// Says the time to the infrastructure, if anybody looks at what depends on it.
+    pub(super) fn pass_time(&mut self) {
+        // Milliseconds are what can be seen, so that a record has no more entries than there are of them.
+        let now = Duration::from_millis(self.now.as_millis() as u64);
+        if !self.rti.needs_time() || self.passed == now {
+            return;
+        }
+        self.passed = now;
+        self.record(|recorder| recorder.now(now));
+        let mut callbacks = Vec::new();
+        self.rti.pass(now, &mut callbacks);
+        // It is nobody's call.
+        self.take_in(Client(0), &callbacks);
+        self.hand_out(callbacks);
     }
 
     /// Before a client is removed.

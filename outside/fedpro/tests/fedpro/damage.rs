@@ -71,7 +71,8 @@ proptest! {
         while let Some(frame) = reader.next_frame().expect("only frames are written") {
             answers += usize::from(frame.kind == Kind::CallResponse);
         }
-        prop_assert!(answers <= 6);
+        // One for each frame at most: what ends the session may have become a call, too.
+        prop_assert!(answers <= 7);
         if changes.iter().all(|(_, value)| *value == 0) {
             prop_assert_eq!(answers, 6);
         }

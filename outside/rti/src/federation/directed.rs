@@ -89,6 +89,9 @@ impl Federation {
             };
             self.transmit(other, Body::Direct(message), stamp);
         }
+        let counts = &mut self.federates.get_mut(&federate).expect("who calls has joined").counts;
+        counts.interactions_sent.add(transportation, interaction);
+        counts.directed_sent.add(transportation, interaction);
         self.grant_all();
         Ok(stamp)
     }

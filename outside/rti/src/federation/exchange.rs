@@ -47,7 +47,7 @@ impl Federation {
         request: request::UpdateAttributeValues,
         time: Option<&LogicalTime>,
     ) -> Answer<Option<Stamp>> {
-        let (object, _) = self.known_object(federate, request.object_instance.as_ref())?;
+        let (object, class) = self.known_object(federate, request.object_instance.as_ref())?;
         let values = self.owned_values(federate, object, request.attribute_values)?;
         let has_order = values.iter().any(|(attribute, _)| self.carriage_of(object, *attribute).1);
         let stamp = time.map(|time| self.check_stamp(federate, time, has_order)).transpose()?;
@@ -72,6 +72,13 @@ impl Federation {
                 self.transmit(other, Body::Reflect(reflected), stamp);
             }
         }
+        let mut used: Vec<u32> =
+            values.iter().map(|(attribute, _)| self.carriage_of(object, *attribute).0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let counts = &mut self.federates.get_mut(&federate).expect("who calls has joined").counts;
+        used.into_iter().for_each(|transportation| counts.updates_sent.add(transportation, class));
+        counts.updated.insert(object, class);
         self.grant_all();
         Ok(stamp)
     }
@@ -91,7 +98,7 @@ impl Federation {
 
     /// The others that receive an interaction, and the class as which each does: the closest that it
     /// subscribes to.
-    fn receivers_of(&self, federate: u32, class: u32) -> BTreeMap<u32, u32> {
+    pub(super) fn receivers_of(&self, federate: u32, class: u32) -> BTreeMap<u32, u32> {
         let mut received = BTreeMap::new();
         for above in self.fom.interactions.lineage(class) {
             let receivers = self.receivers.get(&above).into_iter().flatten();
@@ -133,6 +140,8 @@ impl Federation {
             };
             self.transmit(other, Body::Receive(message), stamp);
         }
+        let member = self.federates.get_mut(&federate).expect("who calls has joined");
+        member.counts.interactions_sent.add(transportation, class);
         self.grant_all();
         Ok(stamp)
     }

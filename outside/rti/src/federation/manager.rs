@@ -3,7 +3,7 @@
 //! They are instances like others, whose attributes the infrastructure owns. Their handles have the highest
 //! bit set, so that those of federates' own instances are the same with and without them. Values are worked
 //! out when somebody asks for them; those that the model calls conditional are sent when they have changed,
-//! if anybody knows such an object.
+//! if anybody knows such an object, and those that it calls periodic at the period that a federate has set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,9 @@ use crate::handles::Handle;
 
 mod encoding;
 mod orders;
+pub(super) mod period;
+mod reports;
+mod services;
 mod values;
 
 /// The handle of the federation's object. That of a federate has this and the federate's handle.
@@ -95,6 +98,7 @@ impl Federation {
             .filter_map(|attribute| Some((*attribute, self.managed_value(object, *attribute)?)));
         let values: Vec<(u32, Bytes)> = valued.collect();
         self.reflect_managed(object, &values);
+        self.restart_times(object, attributes);
     }
 
     /// Refuses a request for values none of which is kept.

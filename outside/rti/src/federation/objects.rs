@@ -73,7 +73,7 @@ impl Federation {
     }
 
     /// A federate knows an instance from now on, as one of this class.
-    fn learn(&mut self, federate: u32, object: u32, class: u32) {
+    pub(super) fn learn(&mut self, federate: u32, object: u32, class: u32) {
         self.federates.get_mut(&federate).expect("it has joined").known.insert(object, class);
         self.knowers.entry(object).or_default().insert(federate);
     }
@@ -115,7 +115,7 @@ impl Federation {
     pub(super) fn discover(&mut self, federate: u32, object: u32) {
         let member = &self.federates[&federate];
         let instance = &self.objects[&object];
-        if member.known.contains_key(&object) || self.doomed.contains(&object) {
+        if member.known.contains_key(&object) || self.doomed.contains_key(&object) {
             return;
         }
         let Some(class) = self.closest_subscribed(federate, instance.class) else { return };

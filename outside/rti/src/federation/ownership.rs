@@ -198,7 +198,7 @@ impl Federation {
         let mut notices = Notices::default();
         for attribute in attributes {
             match self.objects[&object].owners.get(&attribute).copied() {
-                None if self.doomed.contains(&object) => {
+                None if self.doomed.contains_key(&object) => {
                     notices.add(Notice::Unavailable, federate, &Bytes::new(), attribute);
                 }
                 None => {

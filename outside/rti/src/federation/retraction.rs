@@ -46,10 +46,17 @@ impl Federation {
             let details = "it was retracted, or its time is not after what this federate has promised";
             return Err(CallError::new(Exception::MessageCanNoLongerBeRetracted, details));
         };
+        let restored = self.restore(federate, message);
         for receiver in receivers {
             if self.federates.contains_key(&receiver) && !self.take_back(receiver, federate, message) {
                 self.tell(receiver, callback::RequestRetraction { retraction: handle.clone() });
             }
+        }
+        // Some may have come to subscribe while the instance was deleted.
+        if let Some(object) = restored {
+            let others: Vec<u32> =
+                self.federates.keys().copied().filter(|other| *other != federate).collect();
+            others.into_iter().for_each(|other| self.discover(other, object));
         }
         self.grant_all();
         Ok(())

@@ -1,8 +1,8 @@
 //! Switches of federates and of the federation, and the support services that ask what one federate has
 //! declared or knows.
 //!
-//! Invariant: whoever joins has the switches that the modules turn on. Reports of services and exceptions are
-//! not there yet, so that their switches are off and cannot be turned on.
+//! Invariant: whoever joins has the switches that the modules turn on. Reports of services are not there yet,
+//! so that their switches are off and cannot be turned on.
 
 use std::collections::BTreeSet;
 
@@ -20,15 +20,17 @@ pub(super) enum Switch {
     AttributeScope,
     InteractionRelevance,
     ConveyRegions,
+    ExceptionReporting,
 }
 
 /// Each with the name that modules have for it.
-const SWITCHES: [(Switch, &str); 5] = [
+const SWITCHES: [(Switch, &str); 6] = [
     (Switch::ObjectClassRelevance, "objectClassRelevanceAdvisory"),
     (Switch::AttributeRelevance, "attributeRelevanceAdvisory"),
     (Switch::AttributeScope, "attributeScopeAdvisory"),
     (Switch::InteractionRelevance, "interactionRelevanceAdvisory"),
     (Switch::ConveyRegions, "conveyRegionDesignatorSets"),
+    (Switch::ExceptionReporting, "exceptionReporting"),
 ];
 
 /// Whether what a module says of a switch means that it is on: a boolean of XML.
@@ -166,6 +168,10 @@ impl Federation {
             Call::SetConveyRegionDesignatorSetsSwitch(r) => {
                 set!(SetConveyRegionDesignatorSetsSwitch, ConveyRegions, r.value)
             }
+            Call::GetExceptionReportingSwitch(_) => get!(GetExceptionReportingSwitch, ExceptionReporting),
+            Call::SetExceptionReportingSwitch(r) => {
+                set!(SetExceptionReportingSwitch, ExceptionReporting, r.value)
+            }
             call => self.switch_of_federation(call),
         }
     }
@@ -194,17 +200,11 @@ impl Federation {
             Call::GetServiceReportingSwitch(_) => {
                 Ok(response::GetServiceReportingSwitch { result: false }.into())
             }
-            Call::GetExceptionReportingSwitch(_) => {
-                Ok(response::GetExceptionReportingSwitch { result: false }.into())
-            }
             Call::GetSendServiceReportsToFileSwitch(_) => {
                 Ok(response::GetSendServiceReportsToFileSwitch { result: false }.into())
             }
             Call::SetServiceReportingSwitch(r) if !r.value => {
                 Ok(response::SetServiceReportingSwitch {}.into())
-            }
-            Call::SetExceptionReportingSwitch(r) if !r.value => {
-                Ok(response::SetExceptionReportingSwitch {}.into())
             }
             Call::SetSendServiceReportsToFileSwitch(r) if !r.value => {
                 Ok(response::SetSendServiceReportsToFileSwitch {}.into())

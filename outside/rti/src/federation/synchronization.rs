@@ -124,6 +124,16 @@ impl Federation {
         self.finish_points();
     }
 
+    /// The points of this label, or all: who is waited for (2), and who waits for others (3).
+    pub(super) fn point_states(&self, wanted: Option<&str>) -> Vec<(String, Vec<(u32, u32)>)> {
+        let points = self.points.iter().filter(|(label, _)| wanted.is_none_or(|wanted| wanted == *label));
+        let states = points.map(|(label, point)| {
+            let state = |member: &u32| (*member, if point.waiting.contains(member) { 2 } else { 3 });
+            (label.clone(), point.members.iter().map(state).collect())
+        });
+        states.collect()
+    }
+
     fn finish_points(&mut self) {
         let reached = self.points.iter().filter(|(_, point)| point.waiting.is_empty());
         for label in reached.map(|(label, _)| label.clone()).collect::<Vec<_>>() {

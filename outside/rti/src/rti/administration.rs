@@ -1,5 +1,7 @@
 //! What whoever runs the infrastructure asks of it, and no federate: limits, its state, its end.
 
+use std::time::Duration;
+
 use paceline_hla::{Callback, callback};
 
 use super::{Membership, Rti};
@@ -48,6 +50,26 @@ impl Rti {
     pub fn times(&self, client: Client) -> Option<FederateTimes> {
         let (federation, federate) = self.joined(client)?;
         federation.times(federate)
+    }
+
+    /// Says from where a client is connected; nothing else is known of it.
+    pub fn set_host(&mut self, client: Client, host: &str) {
+        self.hosts.insert(client, host.to_owned());
+    }
+
+    /// Whether somebody looks at what depends on the host's time, so that [`Rti::pass`] is to be called.
+    pub fn needs_time(&self) -> bool {
+        self.federations.values().any(Federation::needs_time)
+    }
+
+    /// The host's time has come so far since some beginning; it never goes back. Reports that are due are
+    /// among the callbacks.
+    pub fn pass(&mut self, now: Duration, callbacks: &mut Vec<(Client, Callback)>) {
+        for federation in self.federations.values_mut().filter(|federation| federation.needs_time()) {
+            federation.pass(now);
+            self.evolved.adapt_callbacks(&mut federation.callbacks);
+            callbacks.append(&mut federation.callbacks);
+        }
     }
 
     /// How far all federations are, by name.

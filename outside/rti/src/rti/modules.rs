@@ -3,7 +3,9 @@
 use paceline_hla::{FomModule, FomModuleSet, FomModuleSource};
 
 use crate::exception::{Answer, CallError, Exception};
+use crate::federation::documents::{Document, Documents};
 use crate::fom::{Fom, FomError, Module, STANDARD_MIM, STANDARD_MIM_NAME};
+use crate::limits::RtiLimits;
 
 /// The texts of modules, with the names by which messages speak of them.
 fn texts(modules: &[FomModule], unopened: Exception) -> Answer<Vec<(&str, &[u8])>> {
@@ -56,6 +58,26 @@ pub(super) fn read_mim(module: Option<&FomModule>) -> Answer<Module> {
     let texts = texts(std::slice::from_ref(module), Exception::CouldNotOpenMIM)?;
     let modules = read(texts, Exception::ErrorReadingMIM, Exception::InvalidMIM)?;
     Ok(modules.into_iter().next().expect("one goes in").1)
+}
+
+/// The names and texts of modules that are files.
+pub(super) fn documents<'a>(modules: impl IntoIterator<Item = &'a FomModule>) -> Vec<Document> {
+    let document = |module: &FomModule| match &module.source {
+        Some(FomModuleSource::File(file)) => Some((file.name.clone(), file.content.clone())),
+        _ => None,
+    };
+    modules.into_iter().filter_map(document).collect()
+}
+
+/// Refuses modules with which a federation would keep more bytes than it may.
+pub(super) fn check_bytes(kept: &Documents, more: &[Document], limits: RtiLimits) -> Answer<()> {
+    let new = more.iter().filter(|document| !kept.has(document)).map(|(_, text)| text.len());
+    let (limit, bytes) = (limits.module_bytes, new.fold(kept.bytes(), usize::saturating_add));
+    if bytes <= limit {
+        return Ok(());
+    }
+    let details = format!("module-bytes={limit} is reached: a federation keeps so many, not {bytes}");
+    Err(CallError::new(Exception::RTIinternalError, details))
 }
 
 /// `fom` with these modules in addition.

@@ -159,6 +159,23 @@ impl Harness {
         registered.result
     }
 
+    /// The host's time has come so far.
+    pub fn pass(&mut self, now: std::time::Duration) {
+        let mut callbacks = Vec::new();
+        self.rti.pass(now, &mut callbacks);
+        self.keep(callbacks);
+    }
+
+    /// Whether the infrastructure asks for the host's time.
+    pub fn needs_time(&self) -> bool {
+        self.rti.needs_time()
+    }
+
+    /// From where a client is connected.
+    pub fn set_host(&mut self, client: u32, host: &str) {
+        self.rti.set_host(Client(client), host);
+    }
+
     /// The client is lost.
     pub fn lose(&mut self, client: u32) {
         let mut callbacks = Vec::new();

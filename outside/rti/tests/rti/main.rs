@@ -16,6 +16,8 @@ mod fom;
 mod fuzzed;
 mod harness;
 mod manager;
+mod manager_orders;
+mod manager_periods;
 mod model;
 mod not_yet;
 mod objects;

@@ -66,15 +66,15 @@ fn switches_are_as_the_modules_say_and_then_as_federates_set_them() {
         GetAttributeScopeAdvisorySwitch SetAttributeScopeAdvisorySwitch
         GetInteractionRelevanceAdvisorySwitch SetInteractionRelevanceAdvisorySwitch
         GetConveyRegionDesignatorSetsSwitch SetConveyRegionDesignatorSetsSwitch
+        GetExceptionReportingSwitch SetExceptionReportingSwitch
     }
 }
 
 #[test]
-fn nothing_is_reported_and_nobody_is_told_otherwise() {
+fn services_are_not_reported_and_nobody_is_told_otherwise() {
     let mut harness = switched();
-    let on: [Call; 3] = [
+    let on: [Call; 2] = [
         request::SetServiceReportingSwitch { value: true }.into(),
-        request::SetExceptionReportingSwitch { value: true }.into(),
         request::SetSendServiceReportsToFileSwitch { value: true }.into(),
     ];
     for call in on {
@@ -82,7 +82,7 @@ fn nothing_is_reported_and_nobody_is_told_otherwise() {
         assert_eq!(harness.refused(1, call, "RTIinternalError"), format!("not yet: {name}"));
     }
     harness.ask(1, request::SetServiceReportingSwitch { value: false });
-    assert!(!get!(harness, 1, GetServiceReportingSwitch) && !get!(harness, 1, GetExceptionReportingSwitch));
+    assert!(!get!(harness, 1, GetServiceReportingSwitch));
     assert!(!get!(harness, 1, GetSendServiceReportsToFileSwitch));
 }
 

@@ -1,21 +1,20 @@
 //! What the attributes of the management object model say.
-//!
-//! Not kept, since a state machine without a clock, a socket and the texts of modules cannot know them: the
-//! host of a federate, how long it has been granted and advancing, and the names and texts of modules.
+
+use std::time::Duration;
 
 use paceline_hla::ResignAction;
 
 use super::super::Federation;
 use super::super::declaration::PRIVILEGE;
 use super::super::switches::Switch;
-use super::encoding::{boolean, count, handle, handles, integer, text, time};
+use super::encoding::{boolean, count, handle, handles, integer, text, texts, time};
 
 const VERSION: &str = concat!("Paceline ", env!("CARGO_PKG_VERSION"));
 
 /// The attributes that are sent when they have changed.
 pub(super) fn conditional_attributes(is_federation: bool) -> &'static [&'static str] {
     if is_federation {
-        &["HLAfederatesInFederation", "HLAautoProvide"]
+        &["HLAfederatesInFederation", "HLAFOMmoduleDesignatorList", "HLAautoProvide"]
     } else {
         &[
             "HLAtimeConstrained",
@@ -30,13 +29,46 @@ pub(super) fn conditional_attributes(is_federation: bool) -> &'static [&'static 
             "HLAattributeScopeAdvisory",
             "HLAinteractionRelevanceAdvisory",
             "HLAautomaticResignAction",
+            "HLAexceptionReporting",
         ]
     }
+}
+
+/// The attributes that are sent at the period of reports.
+pub(super) fn periodic_attributes() -> &'static [&'static str] {
+    &[
+        "HLAlogicalTime",
+        "HLAlookahead",
+        "HLAGALT",
+        "HLALITS",
+        "HLAROlength",
+        "HLATSOlength",
+        "HLAreflectionsReceived",
+        "HLAupdatesSent",
+        "HLAinteractionsReceived",
+        "HLAinteractionsSent",
+        "HLAobjectInstancesThatCanBeDeleted",
+        "HLAobjectInstancesUpdated",
+        "HLAobjectInstancesReflected",
+        "HLAobjectInstancesDeleted",
+        "HLAobjectInstancesRemoved",
+        "HLAobjectInstancesRegistered",
+        "HLAobjectInstancesDiscovered",
+        "HLAtimeGrantedTime",
+        "HLAtimeAdvancingTime",
+        "HLAdirectedInteractionsReceived",
+        "HLAdirectedInteractionsSent",
+    ]
 }
 
 /// HLAresignAction, which begins with 1.
 fn resign_action(action: ResignAction) -> u32 {
     action as u32 + 1
+}
+
+/// HLAmsec.
+fn milliseconds(time: Duration) -> paceline_hla::Bytes {
+    integer(u32::try_from(time.as_millis()).unwrap_or(i32::MAX as u32))
 }
 
 impl Federation {
@@ -46,6 +78,12 @@ impl Federation {
             "HLAfederationName" => text(&self.name),
             "HLAfederatesInFederation" => handles(self.federates.keys().copied()),
             "HLARTIversion" => text(VERSION),
+            "HLAMIMdesignator" => text(self.documents.mim_name()),
+            "HLAFOMmoduleDesignatorList" => {
+                let names: Vec<&str> = self.documents.modules().map(|(name, _)| name).collect();
+                texts(names.into_iter())
+            }
+            "HLAcurrentFDD" => text(&self.fom.write()),
             "HLAtimeImplementationName" => text(self.time.name()),
             // Nothing is saved.
             "HLAlastSaveName" | "HLAnextSaveName" => text(""),
@@ -67,6 +105,12 @@ impl Federation {
             "HLAfederateHandle" => handle(federate),
             "HLAfederateName" => text(&member.name),
             "HLAfederateType" => text(&member.kind),
+            "HLAfederateHost" => text(&member.host),
+            "HLAFOMmoduleDesignatorList" => {
+                let names: Vec<&str> = self.documents.modules().map(|(name, _)| name).collect();
+                let known = member.modules.iter().filter_map(|place| names.get(*place).copied());
+                texts(known.collect::<Vec<_>>().into_iter())
+            }
             "HLARTIversion" => text(VERSION),
             // It is active, since nothing is saved and restored.
             "HLAfederateState" => integer(1),
@@ -78,7 +122,8 @@ impl Federation {
             "HLAattributeScopeAdvisory" => switch(Switch::AttributeScope),
             "HLAinteractionRelevanceAdvisory" => switch(Switch::InteractionRelevance),
             "HLAautomaticResignAction" => integer(resign_action(member.directive)),
-            "HLAserviceReporting" | "HLAexceptionReporting" | "HLAsendServiceReportsToFile" => boolean(false),
+            "HLAexceptionReporting" => switch(Switch::ExceptionReporting),
+            "HLAserviceReporting" | "HLAsendServiceReportsToFile" => boolean(false),
             "HLAreportServiceFile" => text(""),
             name => return self.time_value(federate, name).or_else(|| self.count_value(federate, name)),
         })
@@ -91,6 +136,8 @@ impl Federation {
             "HLAtimeRegulating" => boolean(clock.lookahead.is_some()),
             "HLAasynchronousDelivery" => boolean(clock.is_asynchronous),
             "HLAtimeManagerState" => integer(clock.pending.is_some().into()),
+            "HLAtimeGrantedTime" => milliseconds(self.federates[&federate].timing.granted),
+            "HLAtimeAdvancingTime" => milliseconds(self.federates[&federate].timing.advancing),
             "HLAlogicalTime" => time(Some(clock.now)),
             "HLAlookahead" => time(clock.actual_lookahead()),
             "HLAGALT" => time(self.galt(federate)),
@@ -104,12 +151,12 @@ impl Federation {
     fn count_value(&self, federate: u32, name: &str) -> Option<paceline_hla::Bytes> {
         let counts = &self.federates.get(&federate)?.counts;
         Some(integer(match name {
-            "HLAreflectionsReceived" => counts.reflections_received,
-            "HLAupdatesSent" => counts.updates_sent,
-            "HLAinteractionsReceived" => counts.interactions_received,
-            "HLAinteractionsSent" => counts.interactions_sent,
-            "HLAdirectedInteractionsReceived" => counts.directed_received,
-            "HLAdirectedInteractionsSent" => counts.directed_sent,
+            "HLAreflectionsReceived" => counts.reflections_received.total(),
+            "HLAupdatesSent" => counts.updates_sent.total(),
+            "HLAinteractionsReceived" => counts.interactions_received.total(),
+            "HLAinteractionsSent" => counts.interactions_sent.total(),
+            "HLAdirectedInteractionsReceived" => counts.directed_received.total(),
+            "HLAdirectedInteractionsSent" => counts.directed_sent.total(),
             "HLAobjectInstancesDeleted" => counts.deleted,
             "HLAobjectInstancesRemoved" => counts.removed,
             "HLAobjectInstancesRegistered" => counts.registered,
