@@ -24,8 +24,8 @@ pub use findings::{Check, Finding, json};
 pub use number::number;
 pub use page::{Appendix, page};
 pub use perfetto::{
-    Activity, GuestFrame, GuestSlice, MachineTrace, Mark, PerfettoTrace, ProcessTrace, Slice, TraceError,
-    TraceHost, TraceRound,
+    Activity, FederationTrace, GuestFrame, GuestSlice, MachineTrace, Mark, PerfettoTrace, ProcessTrace,
+    Slice, TraceError, TraceHost, TraceRound, TracedFederate,
 };
 pub use plot::svg;
 pub use sweep::{Curve, Sweep, Wanted};

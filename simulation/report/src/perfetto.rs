@@ -5,8 +5,8 @@
 //! each federate with slices of what was done to it, and its local virtual time (LVT) as a counter.
 //!
 //! A simulated machine has tracks of its own: see [`MachineTrace`]; so has a run of processes: see
-//! [`ProcessTrace`]. Guests of an emulation are a second group in the trace of their run:
-//! [`PerfettoTrace::guests`].
+//! [`ProcessTrace`], and the federates of a run-time infrastructure: see [`FederationTrace`]. Guests of an
+//! emulation are a second group in the trace of their run: [`PerfettoTrace::guests`].
 //!
 //! Packets are written as they come, so memory stays bounded. Many threads may write at once: each encodes
 //! for itself, and only the bytes go through a lock. Nothing that goes wrong while writing disturbs the run:
@@ -17,6 +17,7 @@
 //! those given do not.
 
 mod encode;
+mod federation;
 mod file;
 mod guests;
 mod layout;
@@ -32,6 +33,7 @@ use paceline_files::{CutError, Entries};
 use paceline_kernel::Time;
 use thiserror::Error;
 
+pub use federation::{FederationTrace, TracedFederate};
 pub use guests::{GuestFrame, GuestSlice};
 use layout::Track;
 pub use machine::{MachineTrace, TraceHost};
