@@ -8,7 +8,7 @@
 pub mod arguments;
 mod in_use;
 mod look;
-mod relay;
+pub mod relay;
 mod screen;
 
 use std::io::IsTerminal;

@@ -5,9 +5,12 @@
 
 pub mod arguments;
 mod lines;
+#[cfg(target_os = "linux")]
+mod publishing;
 mod record;
 #[cfg(unix)]
 mod status;
+mod trace;
 
 use std::io;
 use std::path::Path;
@@ -16,12 +19,16 @@ use std::sync::Arc;
 use paceline_app::failure::CommandError;
 use paceline_app::signals;
 use paceline_fedpro::{
-    Endpoint, Host, Limits, ModuleFolder, Password, Server, ServerConfig, System, tls_config,
+    Endpoint, Host, Limits, ModuleFolder, Outside, Password, Server, ServerConfig, System, tls_config,
 };
+
+#[cfg(unix)]
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Special;
 use arguments::{RtiArguments, RtiCommand};
 use lines::Lines;
+use trace::FederateTracks;
 
 /// Serves until a signal ends it, or says how far federations are.
 pub fn rti(arguments: &RtiArguments) -> Result<(), CommandError> {
@@ -53,12 +60,12 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
         ModuleFolder::open(path)
             .map_err(|error| CommandError::Option(format!("--foms {}: {error}", path.display())))
     });
+    #[cfg(unix)]
+    allow_open_files();
     let lines = Lines { is_json: arguments.json };
     let system = System::new(modules.transpose()?, move |line: &str| lines.log(line));
     let system = system.map_err(|error| failed("the system has no random numbers", &error))?;
-    let recorder = arguments.record.as_deref().map(|path| record::begin(path, &limits)).transpose()?;
-    let mut host = Host::with_limits(system, limits);
-    recorder.into_iter().for_each(|recorder| host.set_recorder(recorder));
+    let mut host = Host::with_limits(system, limits.clone());
     password.into_iter().for_each(|password| host.set_password(password));
     let server = Server::new(host);
     let mut server = server.map_err(|error| failed("connections cannot be watched", &error))?;
@@ -69,6 +76,13 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
         let address = address.map_err(|error| failed(&format!("cannot listen at {endpoint}"), &error))?;
         places.push(Endpoint { address, ..endpoint }.to_string());
     }
+    // Files are made once nothing else can fail: one that is left behind by a failure would be in the way.
+    let tracks = arguments.trace.as_deref().map(FederateTracks::create).transpose()?;
+    tracks.iter().for_each(|tracks| server.host_mut().observe(Box::new(tracks.clone())));
+    let recorder = arguments.record.as_deref().map(|path| record::begin(path, &limits)).transpose()?;
+    recorder.into_iter().for_each(|recorder| server.host_mut().set_recorder(recorder));
+    #[cfg(target_os = "linux")]
+    publish(&mut server, lines);
     #[cfg(unix)]
     let _socket = status::offer(&mut server)
         .map_err(|error| lines.log(&format!("`paceline rti status` cannot reach this: {error}")));
@@ -76,10 +90,30 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
     // A server that cannot be woken looks by itself a little later.
     signals::on_first(move || drop(stopper.stop())).map_err(CommandError::Signals)?;
     lines.listening(&places)?;
-    let sessions = server.run().map_err(|error| failed("the infrastructure has failed", &error))?;
+    let sessions = server.run().map_err(|error| failed("the infrastructure has failed", &error));
+    let traced = tracks.map_or(Ok(()), |tracks| tracks.finish());
+    let sessions = sessions?;
     let digests = server.finish_record().map_err(|error| failed("the record cannot be written", &error))?;
     lines.ended(sessions, digests.as_ref())?;
+    traced?;
     Err(CommandError::Interrupted)
+}
+
+/// Each connection is an open file: there may be as many as the system lets a user ask for.
+#[cfg(unix)]
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer, those that come later are refused, and the log says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Publishes how far federates are, where there is a page for that.
+#[cfg(target_os = "linux")]
+fn publish<O: Outside>(server: &mut Server<O>, lines: Lines) {
+    match publishing::Publishing::from_env(lines) {
+        Ok(publishing) => publishing.into_iter().for_each(|it| server.host_mut().observe(Box::new(it))),
+        Err(error) => lines.log(&format!("federates are not paced: {error}")),
+    }
 }
 
 fn read_tls(arguments: &RtiArguments) -> Result<Option<Arc<ServerConfig>>, CommandError> {

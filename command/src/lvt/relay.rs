@@ -78,7 +78,7 @@ pub fn relay(arguments: &RelayArguments) -> Result<(), CommandError> {
 }
 
 /// Whether the host's page, which the variable names, is still there.
-fn has_page() -> bool {
+pub fn has_page() -> bool {
     std::env::var_os(ENV).is_some_and(|path| Path::new(&path).exists())
 }
 

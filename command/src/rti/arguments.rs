@@ -22,6 +22,7 @@ Examples:
   paceline rti --limit federations=16 --limit reconnection-seconds=300
   paceline rti --record calls.rec
   paceline rti replay calls.rec
+  paceline rti --trace federates.perfetto-trace
   paceline rti status";
 
 /// The commands of `rti`, beside serving.
@@ -71,6 +72,10 @@ pub struct RtiArguments {
     /// Records every call in this new file, from which `rti replay` makes them again
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+
+    /// Writes a trace for ui.perfetto.dev into this file: what each federate did, its time and its GALT
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 
     /// Listens at addresses that other machines reach without encryption, too
     #[arg(long)]

@@ -4,7 +4,7 @@
 //! only its user may enter. Whoever connects to it gets one JSON object. A socket without a listener was left
 //! by a process that was killed, and is removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -152,20 +152,56 @@ fn page(object: &Value) -> String {
     page
 }
 
-/// Who holds up whom: those that others wait for and that wait for nobody.
+/// Names in a list; beyond so many, only how many more there are.
+const LISTED: usize = 6;
+
+fn list(names: &BTreeSet<&str>) -> String {
+    let mut listed: Vec<String> = names.iter().take(LISTED).map(|name| (*name).to_owned()).collect();
+    if names.len() > LISTED {
+        listed.push(format!("and {}", counted(names.len() - LISTED, "other")));
+    }
+    listed.join(", ")
+}
+
+/// Who holds up whom, and since when: each that others wait for, over however many, and that waits for
+/// nobody.
 fn hold_up(federates: &[Value]) -> String {
-    let waiting = || federates.iter().filter(|federate| !rows(&federate["waits_for"]).is_empty());
-    let names: BTreeSet<&str> = waiting().map(|federate| text(&federate["name"])).collect();
-    let waited_for = waiting().flat_map(|federate| rows(&federate["waits_for"])).map(text);
-    let blocking: BTreeSet<&str> = waited_for.filter(|name| !names.contains(name)).collect();
-    let longest = waiting().filter_map(|federate| federate["waits_seconds"].as_f64()).fold(0.0, f64::max);
-    if names.is_empty() {
+    let mut waiters: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut since: BTreeMap<&str, f64> = BTreeMap::new();
+    for federate in federates {
+        for other in rows(&federate["waits_for"]).iter().map(text) {
+            let name = text(&federate["name"]);
+            waiters.entry(other).or_default().insert(name);
+            since.insert(name, federate["waits_seconds"].as_f64().unwrap_or_default());
+        }
+    }
+    if since.is_empty() {
         return "nobody waits".to_owned();
     }
-    // All that wait, wait for each other: those that wait for a message.
-    let blocking = if blocking.is_empty() { names.clone() } else { blocking };
-    let list = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
-    format!("{} waited for by {}, since {}", list(blocking), list(names), seconds(&json!(longest)))
+    let longest =
+        |held: &BTreeSet<&str>| seconds(&json!(held.iter().map(|name| since[name]).fold(0.0, f64::max)));
+    // Those that hold up the same others stand together.
+    let mut groups: BTreeMap<BTreeSet<&str>, BTreeSet<&str>> = BTreeMap::new();
+    for blocking in waiters.keys().filter(|name| !since.contains_key(*name)) {
+        let (mut held, mut looked_at) = (BTreeSet::new(), vec![*blocking]);
+        while let Some(name) = looked_at.pop() {
+            let more = waiters.get(name).into_iter().flatten();
+            looked_at.extend(more.filter(|name| held.insert(**name)));
+        }
+        groups.entry(held).or_default().insert(blocking);
+    }
+    let held: BTreeSet<&str> = groups.keys().flatten().copied().collect();
+    let others: BTreeSet<&str> = since.keys().copied().filter(|name| !held.contains(name)).collect();
+    let text = |(held, blocking): (&BTreeSet<&str>, &BTreeSet<&str>)| {
+        let verb = if blocking.len() == 1 { "holds up" } else { "hold up" };
+        format!("{} {verb} {} since {}", list(blocking), list(held), longest(held))
+    };
+    let mut texts: Vec<String> = groups.iter().map(text).collect();
+    // Each of them waits for a message that another one may still send.
+    if !others.is_empty() {
+        texts.push(format!("{} wait for each other since {}", list(&others), longest(&others)));
+    }
+    texts.join("; ")
 }
 
 fn line(federate: &Value) -> String {
@@ -173,9 +209,12 @@ fn line(federate: &Value) -> String {
     if let Some(asked) = federate["asks_for"].as_str() {
         line += &format!(", asks for {asked}");
     }
-    let others: Vec<&str> = rows(&federate["waits_for"]).iter().map(text).collect();
+    let others: BTreeSet<&str> = rows(&federate["waits_for"]).iter().map(text).collect();
     if !others.is_empty() {
-        line += &format!(", waits for {} since {}", others.join(", "), seconds(&federate["waits_seconds"]));
+        line += &format!(", waits for {} since {}", list(&others), seconds(&federate["waits_seconds"]));
+    }
+    if let Some(lookahead) = federate["lookahead"].as_str() {
+        line += &format!(", lookahead {lookahead}");
     }
     if let Some(galt) = federate["galt"].as_str() {
         line += &format!(", GALT {galt}");

@@ -1,6 +1,7 @@
 //! `paceline rti`: federates join it, a signal ends it, and it does not listen to other machines by mistake.
 
 mod client;
+mod shown;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -25,6 +26,11 @@ pub struct Served {
 
 impl Served {
     pub fn start(folder: &std::path::Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, |_| {})
+    }
+
+    /// Starts it as `set` has it.
+    pub fn start_with(folder: &std::path::Path, arguments: &[&str], set: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
         command
             .current_dir(folder)
@@ -33,6 +39,7 @@ impl Served {
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        set(&mut command);
         let mut child = Running::start(&mut command);
         let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut first = String::new();
@@ -188,14 +195,14 @@ fn the_status_says_who_is_waited_for() {
     let (page, _) = status(&[]);
     says(
         &page,
-        &[
-            ": 2 sessions, 1 federation\n",
-            "F: HLAfloat64Time, 2 federates; behind waited for by ahead, since ",
-        ],
+        &[": 2 sessions, 1 federation\n", "F: HLAfloat64Time, 2 federates; behind holds up ahead since "],
     );
     says(
         &page,
-        &["  behind: at 0, GALT 3.5, last call ", "  ahead: at 0, asks for 2.5, waits for behind since "],
+        &[
+            "  behind: at 0, lookahead 1, GALT 3.5, last call ",
+            "  ahead: at 0, asks for 2.5, waits for behind since ",
+        ],
     );
     let (object, _) = status(&["--json"]);
     let object: serde_json::Value = serde_json::from_str(&object).expect("an object");
