@@ -164,7 +164,9 @@ impl Load {
             self.ask(number, request::EnableTimeConstrained {});
         }
         // What was called back meanwhile is answered.
-        self.federates.iter_mut().for_each(|federate| drop(federate.take_in()));
+        for federate in &mut self.federates {
+            federate.take_in();
+        }
     }
 
     /// Lets each federate go so many steps on.
