@@ -133,7 +133,7 @@ fn workers_may_have_numbers() {
     ends_like(&platform, &two, 4_617_040_438, 9);
     // Without numbers of workers the last argument is a name.
     let named = deployment(&platform, &[master("0", "4"), actor(1, "worker", "", &[])]).unwrap();
-    assert!(run(&platform, &named).0.is_err(), "nobody receives from a mailbox of the name 4");
+    assert!(run(&platform, &named).is_err(), "nobody receives from a mailbox of the name 4");
     for (actors, problem) in [
         ([master("1", "0"), actor(1, "worker", "", &["0"])], "`0` as the number of workers of a master"),
         ([master("1", "few"), actor(1, "worker", "", &["0"])], "`few` as the number of workers of a master"),

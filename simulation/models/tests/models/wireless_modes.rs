@@ -77,7 +77,7 @@ fn a_file_says_how_hosts_move() {
     let (_, lines, files) = outcome(Simulation::new(read(&text).expect("a good scenario")));
     std::fs::remove_dir_all(&folder).expect("it can be removed");
     // It is within 10 of the first host at -10, 0 and 10.
-    assert!(lines.contains(&("deliveries", 6.into())), "{lines:?}");
+    assert!(lines.contains(&("deliveries".into(), 6.into())), "{lines:?}");
     assert!(files.contains("\n2,1000.000,0.000,9,0"), "{files}");
 }
 
