@@ -198,7 +198,7 @@ fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
     let simulation = world
         .until(settings.until.unwrap_or(Time::MAX))
         .seed(settings.seed)
-        .warm_up(settings.warm_up)
+        .measure_from(settings.warm_up)
         .threads(settings.threads as usize)
         .rounds(settings.round)
         .coordination(settings.coordination)

@@ -21,24 +21,29 @@ mod cpu;
 mod ends;
 mod flowing;
 mod hosts;
+mod ids;
 mod line;
 mod measured;
 mod messages;
 mod moment;
 mod numbered;
 mod objects;
+mod outcomes;
 mod parcels;
 mod part;
 mod process;
 mod profiles;
 mod request;
+mod resources;
 mod resume;
 mod rounds;
 mod sharing;
+mod statistics;
 mod stuck;
 mod suspension;
 #[cfg(test)]
 mod test;
+mod wants;
 
 use std::sync::Arc;
 
@@ -53,6 +58,7 @@ use moment::Moment;
 use objects::Objects;
 use parcels::Parcels;
 use process::{Process, Processes};
+use resources::Resources;
 
 pub use carrier::{Carrier, Landed, Start, Whose};
 pub use numbered::Numbered;
@@ -60,8 +66,10 @@ pub use parcels::{Leaving, Parcel};
 pub use part::Reach;
 pub use profiles::Profiles;
 pub use request::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
+pub use resources::WaitsFor;
 pub use rounds::{Decider, How, KINDS, RoundCounts, Rounds};
 pub use stuck::Stuck;
+pub use wants::*;
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +127,7 @@ pub struct Core<P, N> {
     cause: Moment,
     network: N,
     hosts: Vec<Host>,
-    /// Which hosts are on; apart from them, as every message asks.
-    on: Vec<bool>,
+    on: Vec<bool>, // apart from the hosts, as every message asks
     processes: Processes<P>,
     /// Those that have an answer and have not had their turn.
     ready: Vec<ProcessId>,
@@ -130,6 +137,7 @@ pub struct Core<P, N> {
     profiles: Profiles,
     messages: Messages<P>,
     objects: Objects<P>,
+    resources: Resources,
     parcels: Parcels<P>,
     /// The process that first acted beyond its host, in a part of a world.
     reached_out: Option<(ProcessId, Reach)>,
@@ -163,6 +171,7 @@ impl<P, N: Network> Core<P, N> {
             profiles: Profiles::default(),
             messages: Messages::default(),
             objects: Objects::default(),
+            resources: Resources::default(),
             parcels,
             reached_out: None,
             living: 0,
@@ -277,11 +286,13 @@ impl<P, N: Network> Core<P, N> {
             }
             self.catch_up(next);
             self.now = self.now.max(next);
+            self.advance_resources();
             self.advance_network();
             self.arrivals();
             while let Some(due) = self.calendar.take(self.now) {
                 match due {
                     Due::Wake(process) => self.wake(process),
+                    Due::Claim { process, number } => self.claim_due(ProcessId(process), number),
                     Due::Computed { host, stamp } => self.computed(host, stamp),
                 }
             }
@@ -293,24 +304,22 @@ impl<P, N: Network> Core<P, N> {
 
     /// The time of the next change that a process may notice, if no process can run now.
     pub fn next_time(&mut self) -> Option<Time> {
-        let (processes, hosts) = (&self.processes, &self.hosts);
+        let (processes, hosts, resources) = (&self.processes, &self.hosts, &self.resources);
         self.calendar.tidy(|at, due| match due {
             Due::Wake(number) => {
                 processes.get(ProcessId(number)).is_some_and(|process| process.entered == at)
             }
+            Due::Claim { process, number } => resources.is_due(ProcessId(process), number, at),
             Due::Computed { host, stamp } => hosts[host as usize].stamp == stamp,
         });
         let (calendar, parcels) = (self.calendar.next(), self.parcels.next());
         let network = self.network.next().map(|at| Moment::of_secs(at).at);
-        let next = [calendar, parcels, network, self.profiles.next()].into_iter().flatten().min();
-        // Profiles of hosts and links may be endless.
-        let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || self.profiles_matter();
+        let planned = [self.profiles.next(), self.resources.next_shift()];
+        let next = [calendar, parcels, network].into_iter().chain(planned).flatten().min();
+        // Profiles of hosts and links, and plans of resources, may be endless.
+        let planned = || self.profiles_matter() || self.resources.shifts_matter();
+        let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || planned();
         next.filter(|_| goes_on())
-    }
-
-    /// Whether anything flows through the network.
-    fn flows(&self) -> bool {
-        self.messages.flow() || self.parcels.carrier.flows()
     }
 
     /// Puts the processes that can run into `round`.
@@ -368,23 +377,6 @@ impl<P, N: Network> Core<P, N> {
             Some(Answer::Failed(_)) => 2,
             _ => 3,
         }
-    }
-
-    /// Whether processes have been ended by others, or have come back, of which the front end does not know
-    /// yet.
-    pub fn has_news(&self) -> bool {
-        !(self.killed.is_empty() && self.restarted.is_empty())
-    }
-
-    /// Processes that others have ended since the last call: their code is not to run any more.
-    pub fn take_killed(&mut self) -> Vec<ProcessId> {
-        std::mem::take(&mut self.killed)
-    }
-
-    /// Processes that have come back with their host since the last call: the one that has ended, and the new
-    /// one.
-    pub fn take_restarted(&mut self) -> Vec<(ProcessId, ProcessId)> {
-        std::mem::take(&mut self.restarted)
     }
 
     /// A process has ended by itself.

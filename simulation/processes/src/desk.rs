@@ -75,6 +75,8 @@ pub(crate) struct Desk<P> {
     pub(crate) process: ProcessState,
     pub(crate) now: Time,
     pub(crate) answer: Option<Answer<P>>,
+    /// Whether it waits for a claim in this turn.
+    pub(crate) claims: bool,
     /// All that was asked for, by one process after the other.
     pub(crate) requests: Vec<Request<P>>,
     /// The code of the processes that requests in the list spawn, in their order.
@@ -85,7 +87,7 @@ impl<P: Send + 'static> Desk<P> {
     pub(crate) fn new() -> Box<Self> {
         let process = ProcessState::new(ProcessId(u32::MAX), Rng::new(0, 0));
         let (requests, spawned) = (Vec::new(), Vec::new());
-        Box::new(Self { process, now: Time::ZERO, answer: None, requests, spawned })
+        Box::new(Self { process, now: Time::ZERO, answer: None, claims: false, requests, spawned })
     }
 
     /// Runs `code`, which does not panic, with this as the current desk of the thread.
@@ -127,6 +129,24 @@ pub(crate) fn post_request<P: 'static>(id: ProcessId, request: Request<P>) {
     on_desk(id, |desk| desk.requests.push(request));
 }
 
+/// Asks for something on behalf of whichever process runs on this thread, if one does.
+pub(crate) fn post_request_of_any<P: 'static>(request: Request<P>) {
+    CURRENT.with_borrow_mut(|current| {
+        let desk = current.as_mut().and_then(|desk| desk.downcast_mut::<Desk<P>>());
+        if let Some(desk) = desk {
+            desk.requests.push(request);
+        }
+    });
+}
+
+/// Acts at the desk of a process if it still runs and this is its code.
+pub(crate) fn on_desk_if_running<P: 'static, R>(
+    id: ProcessId,
+    act: impl FnOnce(&mut Desk<P>) -> R,
+) -> Option<R> {
+    with(id, act)
+}
+
 /// Asks for something if the process still runs and this is its code.
 pub(crate) fn post_request_if_running<P: 'static>(id: ProcessId, request: Request<P>) {
     with(id, |desk: &mut Desk<P>| desk.requests.push(request));
@@ -165,7 +185,7 @@ impl<P, F: FnOnce() -> Request<P>> Future for Ask<P, F> {
                 desk.process.waits = true;
                 return Poll::Pending;
             }
-            match desk.answer.take() {
+            match Answer::take_plain(&mut desk.answer) {
                 Some(answer) => {
                     desk.process.waits = false;
                     Poll::Ready(answer)
@@ -183,7 +203,7 @@ impl<P, F> Drop for Ask<P, F> {
         if self.open {
             with(self.id, |desk: &mut Desk<P>| {
                 desk.process.waits = false;
-                let answer = desk.answer.take();
+                let answer = Answer::take_plain(&mut desk.answer);
                 desk.requests.push(Request::Abandon(answer));
             });
         }

@@ -21,7 +21,7 @@ mod part;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::core::{Carrier, Core, RoundCounts};
+use crate::core::{Carrier, Core, ResourceId, RoundCounts};
 use paceline_engine::{EndedBy, Monitor, Protocol, RunError as EngineError};
 use paceline_kernel::{Channels, Context, LpId, Model, Partition, Time};
 use paceline_network::Network;
@@ -103,7 +103,8 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
 ) -> Result<Report, RunError> {
     let start = Instant::now();
     let _outer = context::set_aside();
-    let Simulation { network, hosts, profiles, placed, added, settings, observer, .. } = simulation;
+    let Simulation { network, hosts, profiles, placed, added, resources, settings, observer, .. } =
+        simulation;
     if federates == 0 || federates as usize > hosts.len() {
         return Err(RunError::Federates { federates, hosts: hosts.len() });
     }
@@ -130,6 +131,12 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
             core.part(owners.iter().map(|owner| *owner == federate).collect(), first);
             core.follow(profiles.clone());
             placed.iter().for_each(|(mailbox, host)| core.place(mailbox, *host));
+            core.measure_from(settings.measure_from);
+            for (id, spec) in &resources {
+                if owners.get(id.host as usize) == Some(&federate) {
+                    core.make(*id, spec.clone());
+                }
+            }
             Run::new(core, first, settings.clone(), None)
         })
         .collect();
@@ -205,17 +212,24 @@ fn summed<P: Send + 'static, N: Network>(
     let (mut digest, mut counts) = Default::default();
     let mut outputs = parts[0].run.settings.outputs();
     let (mut rounds, mut unreceived, mut panicked) = (RoundCounts::default(), Vec::new(), Vec::new());
+    let mut resources = Vec::new();
     let last = if ended_by == EndedBy::Interrupted { Time::MAX } else { end_time };
     for mut part in parts {
         part.add_to(last, &mut digest, &mut counts);
         outputs.join(&part.run.core.outputs(last));
         rounds.largest = rounds.largest.max(part.run.counts.largest);
         rounds.shared_steps += part.run.counts.shared_steps;
+        resources.extend(part.run.core.statistics(last.min(end_time)));
         unreceived.extend(part.run.core.unreceived_until(last));
         panicked.extend(part.take_panicked(last));
     }
     unreceived.sort_unstable();
     outputs.end(end_time);
+    // Those of one name: first what was there from the start, then by host, as federates have theirs.
+    resources.sort_by_key(|(id, statistics)| {
+        (statistics.name.clone(), id.owner != ResourceId::SETUP, id.host, id.owner, id.number)
+    });
+    let resources = resources.into_iter().map(|(_, statistics)| statistics).collect();
     let (federates, windows, wall, parallel_share) = Default::default();
     Ok(Report {
         digest,
@@ -229,6 +243,7 @@ fn summed<P: Send + 'static, N: Network>(
         parallel_share,
         unreceived,
         outputs,
+        resources,
         panicked,
     })
 }

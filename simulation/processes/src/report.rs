@@ -1,14 +1,15 @@
 //! What came of a run, or why it ended early.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use paceline_engine::EndedBy;
 use paceline_kernel::{Digest, Time};
-use paceline_results::{OutputError, Outputs, Summary};
+use paceline_results::{Column, OutputError, Outputs, Summary};
 use thiserror::Error;
 
-use crate::core::{Counts, Mailbox, ProcessId, Reach, RoundCounts, Stuck};
+use crate::core::{Counts, Mailbox, ProcessId, Reach, ResourceStatistics, RoundCounts, Stuck};
 
 /// What came of a run.
 #[derive(Clone, Debug)]
@@ -37,15 +38,68 @@ pub struct Report {
     pub unreceived: Vec<(Mailbox, usize)>,
     /// What processes have measured, up to the end.
     pub outputs: Outputs,
+    /// Statistics of the resources, stores and containers that keep them, up to the end: by name, and those
+    /// of one name in the order in which they were made.
+    pub resources: Vec<ResourceStatistics>,
     /// Processes that have ended by a panic, with what it said, where that does not end the run.
     pub panicked: Vec<(ProcessId, String)>,
 }
 
 impl Report {
-    /// What processes have measured, as lines and tables.
+    /// What processes have measured, as lines and tables; where there are resources, with `resources.csv`.
     pub fn summary(&self) -> Summary {
-        self.outputs.summary()
+        let mut summary = self.outputs.summary();
+        if !self.resources.is_empty() {
+            let resources = self.resources.clone();
+            summary.table("resources.csv", RESOURCES, move |to| {
+                resources.iter().try_for_each(|resource| write_resource(resource, to))
+            });
+        }
+        summary
     }
+
+    /// Statistics of the first resource of this name.
+    pub fn resource(&self, name: &str) -> Option<&ResourceStatistics> {
+        self.resources.iter().find(|statistics| statistics.name.as_deref() == Some(name))
+    }
+}
+
+const RESOURCES: &[Column] = &[
+    Column::texts("name"),
+    Column::integers("host"),
+    Column::reals("utilisation"),
+    Column::reals("mean_level"),
+    Column::reals("mean_waiting"),
+    Column::integers("most_waiting"),
+    Column::reals("mean_wait_s"),
+    Column::integers("requested"),
+    Column::integers("granted"),
+    Column::integers("reneged"),
+    Column::integers("balked"),
+    Column::integers("preempted"),
+];
+
+fn write_resource(resource: &ResourceStatistics, to: &mut dyn io::Write) -> io::Result<()> {
+    let ResourceStatistics { name, host, counts, most_waiting, .. } = resource;
+    // A name with a comma or a quotation mark in it is one cell all the same.
+    let name = name.as_deref().unwrap_or_default().replace('"', "\"\"");
+    let reals = [resource.utilisation, resource.mean_level, resource.mean_waiting];
+    let [utilisation, level, waiting] = reals.map(cell);
+    writeln!(
+        to,
+        "\"{name}\",{host},{utilisation},{level},{waiting},{most_waiting},{},{},{},{},{},{}",
+        cell(resource.waits.mean_s()),
+        counts.requested,
+        counts.granted,
+        counts.reneged,
+        counts.balked,
+        counts.preempted,
+    )
+}
+
+/// A number of a table, where there is one.
+fn cell(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }
 
 /// How many times faster than on one thread a run can be on `threads` threads at most, if a share of its

@@ -20,7 +20,7 @@ use paceline_results::Output;
 use crate::Process;
 use crate::context::{self, ContextKind};
 use crate::control::Control;
-use crate::core::{Core, Mailbox, ProcessId, Profiles, Rounds};
+use crate::core::{Core, Mailbox, ProcessId, Profiles, ResourceId, ResourceSpec, Rounds};
 use crate::crew::{Coordination, Waiting};
 use crate::desk::{Body, Spawned};
 use crate::report::{Report, RunError};
@@ -66,6 +66,8 @@ pub struct Simulation<P, N> {
     pub(crate) profiles: Profiles,
     pub(crate) placed: Vec<(Mailbox, HostId)>,
     pub(crate) added: Vec<Added<P>>,
+    /// Resources that are there when the run begins.
+    pub(crate) resources: Vec<(ResourceId, ResourceSpec)>,
     pub(crate) settings: Settings,
     pub(crate) observer: Option<Observer>,
     /// Into how many federates the world is dealt, if it is, and what runs it then.
@@ -91,7 +93,6 @@ pub(crate) struct Settings {
     pub(crate) until: Time,
     pub(crate) seed: u64,
     pub(crate) outputs: Vec<Output>,
-    pub(crate) warm_up: Time,
     pub(crate) threads: usize,
     pub(crate) rounds: Rounds,
     pub(crate) coordination: Coordination,
@@ -102,6 +103,8 @@ pub(crate) struct Settings {
     /// The real time that a turn may take, and the function that is called when it takes longer.
     pub(crate) stall: (Duration, Option<StallListener>),
     pub(crate) control: Control,
+    /// From when on what is measured counts.
+    pub(crate) measure_from: Time,
 }
 
 impl<P: Send + 'static, N: Network> Simulation<P, N> {
@@ -112,7 +115,6 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             until: Time::MAX,
             seed: 1,
             outputs: Vec::new(),
-            warm_up: Time::ZERO,
             threads: 1,
             rounds: Rounds::default(),
             coordination: Coordination::default(),
@@ -122,12 +124,26 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             on_panic: OnPanic::default(),
             stall: (Duration::from_secs(1), None),
             control: Control::default(),
+            measure_from: Time::ZERO,
         };
         let (placed, added, name) = (Vec::new(), Vec::new(), "".into());
         let (observer, federates, failed) = (None, None, None);
         let hosts = hosts.to_vec();
         let profiles = Profiles::default();
-        Self { network, hosts, profiles, placed, added, settings, observer, federates, failed, name }
+        let resources = Vec::new();
+        Self {
+            network,
+            hosts,
+            profiles,
+            placed,
+            added,
+            resources,
+            settings,
+            observer,
+            federates,
+            failed,
+            name,
+        }
     }
 
     /// Runs up to this time. What happens at it still happens, unlike at the horizon of a model of LPs.
@@ -335,13 +351,16 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         let mut core = Core::new(self.network, &self.hosts);
         core.follow(self.profiles);
         self.placed.iter().for_each(|(mailbox, host)| core.place(mailbox, *host));
+        core.measure_from(self.settings.measure_from);
+        self.resources.into_iter().for_each(|(id, spec)| core.make(id, spec));
         let mut run = Run::new(core, 0, self.settings, self.observer);
         for (number, added) in (0..).zip(self.added) {
             run.add(number, added);
         }
         let ended_by = run.run_on_crew()?;
         let wall = start.elapsed();
-        let Run { core, counts, panicked, meter, .. } = run;
+        let Run { mut core, counts, panicked, meter, .. } = run;
+        let resources = core.statistics(core.now()).into_iter().map(|(_, statistics)| statistics).collect();
         let mut outputs = core.outputs(core.now());
         outputs.end(core.now());
         Ok(Report {
@@ -356,6 +375,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             wall,
             parallel_share: meter.share(wall),
             unreceived: core.unreceived(),
+            resources,
             panicked: panicked.into_iter().map(|(_, process, _, message)| (process, message)).collect(),
         })
     }

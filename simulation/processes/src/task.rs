@@ -99,7 +99,7 @@ impl<P: Send + 'static> Turns<P> {
     /// Resumes a task with its answer at `now`, until it waits or ends.
     pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
         let desk = self.desk();
-        (desk.now, desk.answer) = (now, answer);
+        (desk.now, desk.answer, desk.claims) = (now, answer, false);
         let Task { body, process } = task;
         if let Some(slot) = self.watched() {
             slot.begin(process.id, now);
@@ -110,8 +110,14 @@ impl<P: Send + 'static> Turns<P> {
         if let Some(slot) = self.watched() {
             slot.end();
         }
+        let desk = self.desk.as_mut().expect("the code has run");
+        let waits = process.waits || desk.claims;
+        // A claim may have been answered that it does not await now; other answers are of the past.
+        if let Some(answer @ (Answer::Claim(..) | Answer::Several(_))) = desk.answer.take() {
+            desk.requests.push(Request::Keep(answer));
+        }
         let turn = match polled {
-            Ok(Poll::Pending) if process.waits => Turn::Waits,
+            Ok(Poll::Pending) if waits => Turn::Waits,
             Ok(Poll::Pending) => Turn::Strays,
             Ok(Poll::Ready(())) => Turn::Ended,
             Err(panic) => Turn::Panicked(panic),

@@ -27,6 +27,8 @@ impl<P> Answer<P> {
             Self::Which(place, _) => 16 + (*place as u64 & 0x3f),
             Self::All(_) => 5,
             Self::Failed(failure) => 8 + *failure as u64,
+            Self::Claim(_, outcome) => outcome.code(),
+            Self::Several(_) => 6,
         }
     }
 }
@@ -97,6 +99,7 @@ impl<P, N: Network> Core<P, N> {
             Request::Abandon(answer) => self.abandon_request(id, answer),
             Request::Record(number) => self.record(id, number),
             Request::Measure(name, note) => self.measure(id, name, note),
+            request => self.request_resource(id, request),
         }
         None
     }
@@ -159,6 +162,7 @@ impl<P, N: Network> Core<P, N> {
             process.entered = process.limit;
             self.calendar.enter(process.limit, Due::Wake(id.0));
         }
+        self.notice_interrupt(id);
     }
 
     /// Sends a message. Gives what goes on, unless it is over already, or no process is to learn of it.

@@ -1,8 +1,8 @@
 //! What is due when: wake-ups of processes, ends of computations.
 //!
 //! An entry is one number - the time, then what is due - so that it takes 16 bytes and one comparison.
-//! Invariant: at equal times processes come first, then hosts, each in the order of their numbers, whoever
-//! was entered first.
+//! Invariant: at equal times processes come first, each with its claims, then hosts, all in the order of
+//! their numbers, whoever was entered first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,6 +13,12 @@ use paceline_kernel::Time;
 pub(super) enum Due {
     /// A process has perhaps slept, or waited, long enough.
     Wake(u32),
+    /// The time of a claim is over, unless it is due at another time by now.
+    Claim {
+        process: u32,
+        /// Its number among the claims of the process.
+        number: u32,
+    },
     /// A computation on a host is over, unless the host's stamp is another by now.
     Computed {
         /// The host, below 2^31.
@@ -22,17 +28,26 @@ pub(super) enum Due {
     },
 }
 
+/// Bits of the number of a claim, and the greatest number that they hold.
+const NUMBERS: u32 = 31;
+const LAST: u32 = (1 << NUMBERS) - 1;
+
 impl Due {
     fn code(self) -> u64 {
         match self {
-            Self::Wake(process) => u64::from(process),
+            Self::Wake(process) => u64::from(process) << NUMBERS,
+            // Not 0, which is that of the process itself.
+            Self::Claim { process, number } => u64::from(process) << NUMBERS | u64::from(number % LAST + 1),
             Self::Computed { host, stamp } => 1 << 63 | u64::from(host) << 32 | u64::from(stamp),
         }
     }
 
     fn of(code: u64) -> Self {
         match code >> 63 {
-            0 => Self::Wake(code as u32),
+            0 => match (code >> NUMBERS) as u32 {
+                process if code as u32 & LAST == 0 => Self::Wake(process),
+                process => Self::Claim { process, number: (code as u32 & LAST) - 1 },
+            },
             _ => Self::Computed { host: (code >> 32) as u32 & !(1 << 31), stamp: code as u32 },
         }
     }

@@ -10,6 +10,23 @@ use super::request::{Answer, ProcessId, RequestError};
 use super::{Core, carrier};
 
 impl<P, N: Network> Core<P, N> {
+    /// Whether processes have been ended by others, or have come back, of which the front end does not know
+    /// yet.
+    pub fn has_news(&self) -> bool {
+        !(self.killed.is_empty() && self.restarted.is_empty())
+    }
+
+    /// Processes that others have ended since the last call: their code is not to run any more.
+    pub fn take_killed(&mut self) -> Vec<ProcessId> {
+        std::mem::take(&mut self.killed)
+    }
+
+    /// Processes that have come back with their host since the last call: the one that has ended, and the new
+    /// one.
+    pub fn take_restarted(&mut self) -> Vec<(ProcessId, ProcessId)> {
+        std::mem::take(&mut self.restarted)
+    }
+
     /// Takes a process out of whatever it waits in.
     pub(super) fn withdraw(&mut self, id: ProcessId) {
         let process = &mut self.processes[id];
@@ -47,6 +64,8 @@ impl<P, N: Network> Core<P, N> {
         self.digest.join(Digest::of(&(identity, self.now.as_nanos(), stamp << 8 | 0xff)));
         self.withdraw(id);
         self.give_back(id, granted, answer);
+        self.resources.end(self.cause, id);
+        self.carry_out();
         let process = &mut self.processes[id];
         let (held, joiners) = (std::mem::take(&mut process.held), std::mem::take(&mut process.joiners));
         for (_, held) in held {

@@ -127,6 +127,7 @@ impl<P, N: Network> Core<P, N> {
     /// ([`Core::reached_out`]).
     pub fn part(&mut self, here: Vec<bool>, first: u32) {
         self.processes.begin(first);
+        self.resources.begin(first);
         self.parcels.here = here;
     }
 

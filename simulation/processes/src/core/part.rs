@@ -36,7 +36,7 @@ impl fmt::Display for Reach {
             Self::Mailbox => "used a mailbox that stands at no host",
             Self::Process => "acted on a process on another host",
             Self::Spawn => "spawned a process on another host",
-            Self::Object => "used an object of another host",
+            Self::Object => "used an object or a resource of another host",
             Self::Host => "switched another host",
         })
     }
@@ -100,6 +100,12 @@ impl<P, N: Network> Core<P, N> {
             | Request::BarrierWait(ObjectId { owner, .. })
             | Request::Put(ObjectId { owner, .. }, _)
             | Request::Get { queue: ObjectId { owner, .. }, .. } => (there(*owner), Reach::Object),
+            Request::Claim { resource, .. } | Request::Change(resource, _) => {
+                (resource.host != host, Reach::Object)
+            }
+            Request::ReleaseUnits { holder: process, .. } | Request::Interrupt(process, _) => {
+                (there(*process), Reach::Process)
+            }
             _ => (false, Reach::Object),
         };
         beyond.then_some(reach)

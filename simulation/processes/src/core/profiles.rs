@@ -88,6 +88,11 @@ impl Profiles {
 }
 
 impl<P, N: Network> Core<P, N> {
+    /// Whether anything flows through the network.
+    pub(super) fn flows(&self) -> bool {
+        self.messages.flow() || self.parcels.carrier.flows()
+    }
+
     /// Hosts follow these profiles; in a part of a world only those that are in it.
     pub fn follow(&mut self, mut profiles: Profiles) {
         profiles.due.retain(|Reverse((_, place))| self.is_here(profiles.followed[*place].host));

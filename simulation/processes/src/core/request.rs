@@ -11,15 +11,9 @@ use paceline_network::HostId;
 use paceline_results::Note;
 use thiserror::Error;
 
-/// A process, by the order in which processes were spawned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProcessId(pub u32);
+use super::wants::{Change, Outcome, ResourceId, ResourceSpec, Value, Want};
 
-impl fmt::Display for ProcessId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
+pub use super::ids::ProcessId;
 
 /// Where messages are sent to and received from. A mailbox is there from its first use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -252,6 +246,31 @@ pub enum Request<P> {
     Record(u64),
     /// To have something taken in for the output of this name.
     Measure(&'static str, Note),
+    /// To make a resource.
+    Make(Box<(ResourceId, ResourceSpec)>),
+    /// To make a claim on a resource.
+    Claim {
+        /// Its number, which no other open claim of the process has; below 2^31 - 1.
+        claim: u32,
+        resource: ResourceId,
+        want: Want,
+        /// The longest wait; [`Time::MAX`] waits without end, zero not at all.
+        limit: Time,
+    },
+    /// To wait for a span, as a claim of this number.
+    Hold { claim: u32, span: Time },
+    /// To give up a claim; with the answer to it, where that has come and was not looked at.
+    Withdraw { claim: u32, unseen: Option<Outcome> },
+    /// To give units back that a process holds by this claim, or all of them.
+    ReleaseUnits { holder: ProcessId, claim: u32, units: u32 },
+    /// To do something to a resource.
+    Change(ResourceId, Change),
+    /// To interrupt the wait of another process, for this reason.
+    Interrupt(ProcessId, Value),
+    /// To know why its latest wait was interrupted, as a claim of this number.
+    Interruption(u32),
+    /// To have answers to claims again that it did not look at.
+    Keep(Answer<P>),
 }
 
 /// What the core answers.
@@ -272,6 +291,10 @@ pub enum Answer<P> {
     All(Vec<Answer<P>>),
     /// It did not come about.
     Failed(RequestError),
+    /// The answer to a claim, by its number.
+    Claim(u32, Outcome),
+    /// Answers that came in one instant: at most one of them is to no claim.
+    Several(Vec<Answer<P>>),
 }
 
 /// Why something that a process asked for did not come about.
@@ -299,4 +322,7 @@ pub enum RequestError {
     /// it.
     #[error("there is no such process, object or activity here")]
     Unknown,
+    /// Another process has interrupted the wait, or preempted units that the process held.
+    #[error("the wait was interrupted")]
+    Interrupted,
 }

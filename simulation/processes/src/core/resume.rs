@@ -22,7 +22,7 @@ impl<P, N: Network> Core<P, N> {
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | answer.code();
         self.digest.join(Digest::of(&(process.identity, self.now.as_nanos(), place)));
-        process.answer = Some(answer);
+        Answer::add(&mut process.answer, answer);
         if !process.suspended {
             self.ready.push(id);
         }

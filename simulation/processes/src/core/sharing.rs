@@ -27,6 +27,12 @@ impl<P, N: Network> Core<P, N> {
     /// A process did not receive what it was given.
     pub(super) fn give_back(&mut self, id: ProcessId, granted: Option<ObjectId>, answer: Option<Answer<P>>) {
         match (granted, answer) {
+            (_, Some(Answer::Several(all))) => {
+                all.into_iter().for_each(|answer| self.give_back(id, granted, Some(answer)));
+            }
+            (_, Some(Answer::Claim(number, outcome))) => {
+                self.resources.withdraw(self.cause, (id, number), Some(outcome));
+            }
             (Some(object), Some(Answer::Truth(true))) => self.release(id, object),
             (Some(queue), Some(Answer::Message(item))) => {
                 if let Some((next, item)) = self.objects.get(queue, self.now).put_back(item) {
@@ -41,7 +47,7 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn abandon_request(&mut self, id: ProcessId, answer: Option<Answer<P>>) {
         self.withdraw(id);
         let process = &mut self.processes[id];
-        let answer = process.answer.take().or(answer);
+        let answer = Answer::take_plain(&mut process.answer).or(answer);
         let granted = process.granted.take();
         self.give_back(id, granted, answer);
     }

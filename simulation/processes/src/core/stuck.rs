@@ -8,6 +8,7 @@ use paceline_network::{HostId, Network};
 use super::Core;
 use super::process::{Blocked, Going, Held, Process};
 use super::request::{ObjectId, ObjectKind, ProcessId};
+use super::resources::WaitsFor;
 
 /// A process that waits, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,19 +39,19 @@ impl<P, N: Network> Core<P, N> {
 
     fn stuck_one(&self, id: ProcessId, process: &Process<P>) -> Stuck {
         let (name, host) = (process.name.to_string(), HostId(process.host));
-        Stuck { process: id, name, host, waits_for: self.in_words(process) }
+        Stuck { process: id, name, host, waits_for: self.in_words(id, process) }
     }
 
     /// What a process waits for, in words; `None` where it has ended.
-    pub fn waits_for(&self, process: ProcessId) -> Option<String> {
-        let process = self.processes.get(process).filter(|process| !process.ended)?;
-        Some(self.in_words(process))
+    pub fn waits_for(&self, id: ProcessId) -> Option<String> {
+        let process = self.processes.get(id).filter(|process| !process.ended)?;
+        Some(self.in_words(id, process))
     }
 
-    fn in_words(&self, process: &Process<P>) -> String {
+    fn in_words(&self, id: ProcessId, process: &Process<P>) -> String {
         match &process.blocked {
             _ if process.suspended => "being resumed".into(),
-            Blocked::No => "its turn".into(),
+            Blocked::No => self.claims(id),
             Blocked::Sleep if process.limit == Time::MAX => "a time that never comes".into(),
             Blocked::Sleep => format!("time {}", process.limit),
             Blocked::On(going) => self.going(*going),
@@ -65,6 +66,33 @@ impl<P, N: Network> Core<P, N> {
                 format!("the end of process {other} `{}`", self.processes[*other].name)
             }
         }
+    }
+
+    /// The claims of a process, and who holds what it wants.
+    fn claims(&self, id: ProcessId) -> String {
+        let claims = self.resources.waits_for(id);
+        if claims.is_empty() {
+            return "its turn".into();
+        }
+        let each = claims.into_iter().map(|WaitsFor { what, holders }| {
+            let names = holders.iter().map(|holder| match self.processes.get(*holder) {
+                Some(process) => format!("process {holder} `{}`", process.name),
+                None => format!("process {holder}"),
+            });
+            let names = names.collect::<Vec<_>>().join(", ");
+            if names.is_empty() { what } else { format!("{what}, held by {names}") }
+        });
+        each.collect::<Vec<_>>().join(" or ")
+    }
+
+    /// What a process waits for at resources, with who holds it.
+    pub fn waits_on(&self, process: ProcessId) -> Vec<WaitsFor> {
+        self.resources.waits_for(process)
+    }
+
+    /// The units of resources that a process holds, in words.
+    pub fn holds(&self, process: ProcessId) -> Vec<String> {
+        self.resources.holds(process)
     }
 
     fn activities(&self, process: &Process<P>, numbers: &[u32], all: bool) -> String {

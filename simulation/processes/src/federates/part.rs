@@ -119,6 +119,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Acts for Part<P, N> {
         self.send(world, cx);
         if self.lives && self.run.core.living() == 0 {
             self.lives = false;
+            self.run.core.keep_past();
             ending.ceases(now);
         }
         if !self.lives {
@@ -177,6 +178,7 @@ impl<P: Send + 'static, N: Network + Send + Sync> Part<P, N> {
         let reached = world.monitor.time();
         let sure = if world.ending.is_over() { world.ending.last() } else { reached };
         let (digest, counts) = (self.run.core.digest(), self.run.core.counts());
+        self.run.core.forget_past(sure);
         self.marks.push(Mark { at: now, digest, counts });
         self.run.core.keep_outputs_until(sure);
         let before = self.marks.partition_point(|mark| mark.at <= sure);
@@ -205,6 +207,7 @@ impl<P: Send + 'static, N: Network> Part<P, N> {
         let (marks, reported) = (Vec::new(), (0, 0));
         let mut part = Self { run, agenda, outgoing, lives, marks, reported, from_the_start };
         if !lives {
+            part.run.core.keep_past();
             let (digest, counts) = (part.run.core.digest(), part.run.core.counts());
             part.marks.push(Mark { at: Time::ZERO, digest, counts });
         }

@@ -1,6 +1,5 @@
 //! What the processes of a simulation measure.
 
-use paceline_kernel::Time;
 use paceline_network::Network;
 use paceline_results::{Output, Outputs};
 
@@ -12,8 +11,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     /// `series`); the report has what came of it.
     ///
     /// ```
-    /// use paceline_kernel::Time;
-    /// use paceline_network::{Constant, HostId};
+    ///     /// use paceline_network::{Constant, HostId};
     /// use paceline_processes::{Process, Simulation};
     /// use paceline_results::Output;
     ///
@@ -46,17 +44,11 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             self.settings.outputs.push(output);
         }
     }
-
-    /// What is measured before this time does not count.
-    pub fn warm_up(mut self, warm_up: Time) -> Self {
-        self.settings.warm_up = warm_up;
-        self
-    }
 }
 
 impl Settings {
     /// What processes measure, before they do.
     pub(crate) fn outputs(&self) -> Outputs {
-        Outputs::new(self.outputs.clone(), self.warm_up)
+        Outputs::new(self.outputs.clone(), self.measure_from)
     }
 }

@@ -47,7 +47,7 @@ fn world(until: Time) -> Simulation<(), Constant> {
             }
         });
     }
-    simulation.until(until).warm_up(Time::secs(5)).seed(11)
+    simulation.until(until).measure_from(Time::secs(5)).seed(11)
 }
 
 fn run(simulation: Simulation<(), Constant>) -> Report {
