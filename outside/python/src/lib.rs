@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 
 mod sim;
 
-#[pymodule]
+// Events are changed without locks: an interpreter without a GIL turns it on when it imports this.
+#[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     sim::add_to(module)
 }

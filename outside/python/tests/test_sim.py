@@ -72,6 +72,16 @@ def test_events_hold_no_more_references_than_they_show():
     assert sys.getrefcount(value) == before
 
 
+def test_a_long_chain_of_events_is_freed():
+    env = sim.Environment()
+    event = env.event()
+    for _ in range(300_000):
+        event = env.event().succeed(event)
+    env.run()
+    del event
+    gc.collect()
+
+
 def test_a_number_sleeps():
     env, log = sim.Environment(), []
 

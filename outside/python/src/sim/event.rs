@@ -8,6 +8,7 @@ use super::callback::{Callback, Callbacks};
 use super::object::*;
 use super::statics::statics;
 use pyo3::ffi::*;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::ptr::{addr_of_mut, null_mut};
 
@@ -197,9 +198,37 @@ pub unsafe extern "C" fn clear_claim(event: Raw) -> c_int {
     clear(event)
 }
 
+thread_local! {
+    /// How many events are being freed inside each other, and those that wait until the outermost is.
+    static FREEING: Cell<usize> = const { Cell::new(0) };
+    static LATER: RefCell<Vec<Raw>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How deep events are freed inside each other: a long chain of events, each the value of the next, would use up the
+/// stack.
+const DEEPEST: usize = 50;
+
+/// Frees an event that nothing refers to.
 pub unsafe extern "C" fn dealloc(event: Raw) {
-    let class = Py_TYPE(event);
     PyObject_GC_UnTrack(event.cast());
+    let depth = FREEING.get();
+    if depth == DEEPEST {
+        LATER.with_borrow_mut(|later| later.push(event));
+        return;
+    }
+    FREEING.set(depth + 1);
+    free(event);
+    if depth == 0 {
+        while let Some(next) = LATER.with_borrow_mut(Vec::pop) {
+            free(next);
+        }
+    }
+    FREEING.set(depth);
+}
+
+/// Drops the fields of an event, then its memory.
+unsafe fn free(event: Raw) {
+    let class = Py_TYPE(event);
     let this = event.cast::<Event>();
     if !(*this).weak.is_null() {
         PyObject_ClearWeakRefs(event);
