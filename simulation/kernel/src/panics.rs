@@ -97,6 +97,11 @@ pub struct Caught {
 }
 
 impl Caught {
+    /// Whether it was raised with a value of this type.
+    pub fn is<T: Any>(&self) -> bool {
+        self.payload.is::<T>()
+    }
+
     /// The panic goes on, as if it had not been caught: whoever catches it next finds what is known of it.
     pub fn resume(self) -> ! {
         let Self { payload, note, asked } = self;

@@ -115,6 +115,7 @@ impl<P: Send + 'static> Activity<P> {
         let numbers = Self::numbers(cx, activities)?;
         match ask(cx.id(), || Request::Wait { activities: numbers, all: false, limit }).await {
             Answer::Which(place, outcome) => {
+                let place = place as usize;
                 (activities[place].over, activities[place].held) = (Some(*outcome), false);
                 Ok(place)
             }
@@ -136,7 +137,7 @@ impl<P: Send + 'static> Activity<P> {
         };
         match ask(cx.id(), || Request::Wait { activities: numbers, all: true, limit: None }).await {
             Answer::All(outcomes) => {
-                for (activity, outcome) in open.iter_mut().zip(outcomes) {
+                for (activity, outcome) in open.iter_mut().zip(*outcomes) {
                     (activity.over, activity.held) = (Some(outcome), false);
                 }
                 Ok(())

@@ -1,9 +1,16 @@
 //! A handle on a run of processes for other threads: how far it has come, and a way to stop it.
 
+mod exchange;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use std::time::Duration;
+
 use paceline_kernel::Time;
+
+pub use exchange::AskError;
+pub(crate) use exchange::{Exchange, Question, Stepping};
 
 /// A handle on a run: progress to read, and a way to end it early. Clones share the same run.
 ///
@@ -32,12 +39,35 @@ struct Shared {
     stop: AtomicBool,
     time_ns: AtomicU64,
     steps: AtomicU64,
+    exchange: Exchange,
 }
 
 impl Control {
     /// Asks the run to end after the current round.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
+        self.0.exchange.wake();
+    }
+
+    /// Asks why the processes of this number or name wait: for what, since when, and who holds that, in a
+    /// line. The run answers between two turns; an error where it has not within `patience`.
+    pub fn why(&self, process: &str, patience: Duration) -> Result<String, AskError> {
+        self.0.exchange.ask(Question::Why(process.to_owned()), patience)
+    }
+
+    /// Lets one process resume, and says which, in a line; from then on the run waits before each turn until
+    /// it is asked for the next step, or to [go on](Self::go_on). Results stay the same.
+    pub fn step(&self, patience: Duration) -> Result<String, AskError> {
+        self.0.exchange.ask(Question::Step, patience)
+    }
+
+    /// Lets a run that is stepped go on.
+    pub fn go_on(&self, patience: Duration) -> Result<String, AskError> {
+        self.0.exchange.ask(Question::Go, patience)
+    }
+
+    pub(crate) fn exchange(&self) -> &Exchange {
+        &self.0.exchange
     }
 
     /// Whether the run was asked to end.

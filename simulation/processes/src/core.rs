@@ -45,8 +45,6 @@ mod suspension;
 mod test;
 mod wants;
 
-use std::sync::Arc;
-
 use paceline_kernel::{Digest, Time};
 use paceline_network::{HostId, Network};
 
@@ -65,10 +63,11 @@ pub use numbered::Numbered;
 pub use parcels::{Leaving, Parcel};
 pub use part::Reach;
 pub use profiles::Profiles;
-pub use request::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
+pub use request::{Answer, Mailbox, Name, ObjectId, ObjectKind, ProcessId, Request, RequestError};
 pub use resources::WaitsFor;
+pub use resume::WaitEnd;
 pub use rounds::{Decider, How, KINDS, RoundCounts, Rounds};
-pub use stuck::Stuck;
+pub use stuck::{Stuck, WaitReason};
 pub use wants::*;
 
 /// What comes next.
@@ -215,24 +214,24 @@ impl<P, N: Network> Core<P, N> {
     }
 
     /// The name of a process, and where it runs; `None` where it has ended in an earlier instant.
-    pub fn try_about(&self, process: ProcessId) -> Option<(&Arc<str>, HostId)> {
+    pub fn try_about(&self, process: ProcessId) -> Option<(&Name, HostId)> {
         self.processes.get(process).map(|process| (&process.name, HostId(process.host)))
     }
 
     /// The name of a process, and where it runs.
-    pub fn about(&self, process: ProcessId) -> (&Arc<str>, HostId) {
+    pub fn about(&self, process: ProcessId) -> (&Name, HostId) {
         let Process { name, host, .. } = &self.processes[process];
         (name, HostId(*host))
     }
 
     /// A new process on a host, from outside; it is in the next round.
-    pub fn spawn(&mut self, host: HostId, name: Arc<str>) -> ProcessId {
+    pub fn spawn(&mut self, host: HostId, name: Name) -> ProcessId {
         let identity = u64::from(self.processes.given());
         self.spawn_as(host, name, identity)
     }
 
     /// The same, with an identity that is its number among all processes of a world of which this is a part.
-    pub fn spawn_as(&mut self, host: HostId, name: Arc<str>, identity: u64) -> ProcessId {
+    pub fn spawn_as(&mut self, host: HostId, name: Name, identity: u64) -> ProcessId {
         self.because(Moment::at(self.now));
         self.add(Process::new(name, host.0, identity))
     }
@@ -330,7 +329,9 @@ impl<P, N: Network> Core<P, N> {
         let processes = &self.processes;
         let goes_on =
             |id: &ProcessId| processes.get(*id).is_some_and(|process| !process.ended && !process.suspended);
-        round.extend(self.ready.drain(..).filter(goes_on));
+        // The lists change places: a large one is there once.
+        std::mem::swap(round, &mut self.ready);
+        round.retain(goes_on);
         round.sort_unstable();
         round.dedup();
     }

@@ -22,7 +22,7 @@ use paceline_kernel::Time;
 use crate::context;
 use crate::core::Answer;
 use crate::task::{Task, Turns};
-use crate::watchdog::Watchdog;
+use crate::watchdog::Watch;
 
 /// What the coordinating thread does while a round runs on many threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,10 +209,10 @@ impl<P: Send + 'static> Crew<P> {
         Ok(Some(crew))
     }
 
-    /// Lets `watchdog` see whose turn it is on each thread.
-    pub(crate) fn watch(&self, watchdog: &Watchdog) {
-        (0..self.shared.chunks.len()).for_each(|place| self.shared.chunk(place).turns.watch(watchdog));
-        (0..self.shared.at_home.len()).for_each(|place| self.shared.watch_list(place, watchdog));
+    /// Lets a watchdog see whose turn it is on each thread.
+    pub(crate) fn watch(&self, watch: &Watch) {
+        (0..self.shared.chunks.len()).for_each(|place| self.shared.chunk(place).turns.watch(watch));
+        (0..self.shared.at_home.len()).for_each(|place| self.shared.watch_list(place, watch));
     }
 
     /// Resumes all `tasks`; `turns` gets the result of each, in their order.

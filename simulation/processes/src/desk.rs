@@ -15,7 +15,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::core::{Answer, ProcessId, Request};
+use crate::core::{Answer, Name, ProcessId, Request};
+use crate::watchdog::Slot;
 use paceline_kernel::{Rng, Time};
 
 thread_local! {
@@ -44,8 +45,64 @@ pub(crate) type Hook = Box<dyn FnOnce() + Send>;
 
 /// How the code of a process that another spawns is made.
 pub(crate) enum Spawned<P> {
-    Once(Box<dyn FnOnce(crate::Process<P>) -> Body + Send>),
+    Once(Box<dyn Begins<P> + Send>),
     Again(Make<P>),
+}
+
+/// Code that has not begun. As a future, it makes the future that it is in its first turn, and has that take
+/// its place ([`take_begun`]): so nothing is kept of what only the beginning needs.
+pub(crate) trait Begins<P>: Future<Output = ()> {
+    /// Gives it the handle of its process; once, and first.
+    fn give(&mut self, cx: crate::Process<P>);
+
+    /// The whole code, for what runs it where no other can take its place.
+    fn whole(self: Box<Self>) -> Body;
+}
+
+/// Code, and the handle of its process once that is there.
+pub(crate) struct Beginning<P, B>(Option<B>, Option<crate::Process<P>>);
+
+impl<P, B> Beginning<P, B> {
+    pub(crate) fn new(code: B) -> Box<Self> {
+        Box::new(Self(Some(code), None))
+    }
+
+    fn take(&mut self) -> (B, crate::Process<P>) {
+        self.0.take().zip(self.1.take()).expect("code begins once, with its handle")
+    }
+}
+
+impl<P, B> Unpin for Beginning<P, B> {}
+
+impl<P: Send + 'static, B, F> Future for Beginning<P, B>
+where
+    B: FnOnce(crate::Process<P>) -> F + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let (code, cx) = self.take();
+        let (id, body) = (cx.id(), Box::pin(code(cx)));
+        on_desk(id, |desk: &mut Desk<P>| desk.begun = Some(body));
+        Poll::Ready(())
+    }
+}
+
+impl<P: Send + 'static, B, F> Begins<P> for Beginning<P, B>
+where
+    B: FnOnce(crate::Process<P>) -> F + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn give(&mut self, cx: crate::Process<P>) {
+        self.1 = Some(cx);
+    }
+
+    fn whole(mut self: Box<Self>) -> Body {
+        let (code, cx) = self.take();
+        // Not before its turn.
+        Box::pin(async move { code(cx).await })
+    }
 }
 
 /// What a process keeps from turn to turn.
@@ -58,13 +115,11 @@ pub(crate) struct ProcessState {
     /// Whether a request is open that is waited for.
     pub(crate) waits: bool,
     pub(crate) rng: Rng,
-    #[expect(clippy::box_collection, reason = "there is next to never anything, and then it is one word")]
-    pub(crate) hooks: Option<Box<Vec<Hook>>>,
 }
 
 impl ProcessState {
     pub(crate) fn new(id: ProcessId, rng: Rng) -> Self {
-        Self { id, activities: 0, objects: 0, home: 0, waits: false, rng, hooks: None }
+        Self { id, activities: 0, objects: 0, home: 0, waits: false, rng }
     }
 }
 
@@ -81,13 +136,41 @@ pub(crate) struct Desk<P> {
     pub(crate) requests: Vec<Request<P>>,
     /// The code of the processes that requests in the list spawn, in their order.
     pub(crate) spawned: Vec<Spawned<P>>,
+    /// What is to be done when processes have ended.
+    pub(crate) hooks: Vec<(ProcessId, Hook)>,
+    /// Of the process whose turn it is: its code, which has just begun.
+    begun: Option<Body>,
+    /// The name that was given last: most processes are called like the one before.
+    name: Option<Name>,
+    /// Where a watchdog looks.
+    pub(crate) slot: Option<Arc<Slot>>,
+}
+
+/// No process has a turn.
+const NOBODY: ProcessId = ProcessId(u32::MAX);
+
+impl<P> Drop for Desk<P> {
+    /// A desk outlasts every turn, unless a process ends the program in its own: then the thread's current
+    /// desk is dropped with what else the thread has.
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take().filter(|_| self.process.id != NOBODY) {
+            slot.exits(self.process.id, self.now);
+        }
+    }
 }
 
 impl<P: Send + 'static> Desk<P> {
     pub(crate) fn new() -> Box<Self> {
-        let process = ProcessState::new(ProcessId(u32::MAX), Rng::new(0, 0));
-        let (requests, spawned) = (Vec::new(), Vec::new());
-        Box::new(Self { process, now: Time::ZERO, answer: None, claims: false, requests, spawned })
+        let process = ProcessState::new(NOBODY, Rng::new(0, 0));
+        let (requests, spawned, hooks) = (Vec::new(), Vec::new(), Vec::new());
+        let (now, answer, begun, name, slot) = (Time::ZERO, None, None, None, None);
+        Box::new(Self { process, now, answer, claims: false, requests, spawned, hooks, begun, name, slot })
+    }
+
+    /// A name, shared with the process before where that was called so.
+    pub(crate) fn name(&mut self, name: &str) -> Name {
+        let last = self.name.take().filter(|last| **last == *name);
+        self.name.insert(last.unwrap_or_else(|| name.into())).clone()
     }
 
     /// Runs `code`, which does not panic, with this as the current desk of the thread.
@@ -114,6 +197,11 @@ pub(crate) fn on_desk<P: 'static, R>(id: ProcessId, act: impl FnOnce(&mut Desk<P
             "the handle of process {id} was used outside of its code; every process has a handle of its own"
         )
     })
+}
+
+/// The code of the running process, where that has just begun.
+pub(crate) fn take_begun<P: 'static>(id: ProcessId) -> Option<Body> {
+    with(id, |desk: &mut Desk<P>| desk.begun.take()).flatten()
 }
 
 /// The running process resumes on this thread only, or on any if it is 0.

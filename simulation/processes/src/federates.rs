@@ -30,6 +30,7 @@ use crate::context::{self, ContextKind};
 use crate::report::{Report, RunError};
 use crate::simulation::run::Run;
 use crate::simulation::{Settings, Simulation};
+use crate::watchdog::Watchdog;
 use carrying::Carrying;
 use ending::Ending;
 use housed::Housed;
@@ -124,6 +125,7 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     let numbers = u32::MAX / federates;
     let there_from_the_start = added.len() as u64;
     let apart = Apart::new(network.clone());
+    let watchdog = Watchdog::start(settings.stall.clone(), settings.on_exit.clone());
     let mut runs: Vec<Run<P, Apart<N>>> = (0..federates)
         .map(|federate| {
             let mut core = Core::new(apart.clone(), &hosts);
@@ -137,7 +139,7 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
                     core.make(*id, spec.clone());
                 }
             }
-            Run::new(core, first, settings.clone(), None)
+            Run::new(core, first, settings.clone(), None, watchdog.watch(first))
         })
         .collect();
     for (number, added) in (0..).zip(added) {

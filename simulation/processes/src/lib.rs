@@ -47,11 +47,13 @@ mod sync;
 mod task;
 mod watchdog;
 
-pub use core::{Counts, Mailbox, ProcessId, Reach, RequestError, RoundCounts, Rounds, Stuck};
+pub use core::{
+    Counts, Mailbox, Name, ProcessId, Reach, RequestError, RoundCounts, Rounds, Stuck, WaitEnd, WaitReason,
+};
 
 pub use activity::Activity;
 pub use context::ContextKind;
-pub use control::Control;
+pub use control::{AskError, Control};
 pub use crew::{Coordination, Waiting};
 pub use model::{ProcessModel, TooFewHosts};
 pub use paceline_engine::EndedBy;
@@ -61,4 +63,4 @@ pub use resources::{Container, Event, Held, Resource, State, Store, Wait, WaitEr
 pub use round::RoundRecord;
 pub use simulation::{OnPanic, Simulation};
 pub use sync::{Barrier, Condition, Mutex, MutexGuard, Queue, Semaphore};
-pub use watchdog::Stall;
+pub use watchdog::{ProgramExit, Stall};

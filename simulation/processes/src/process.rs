@@ -4,15 +4,14 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use paceline_kernel::{Rng, Time};
 use paceline_network::HostId;
 use paceline_results::Note;
 
 use crate::activity::Activity;
-use crate::core::{Answer, Mailbox, ObjectId, ObjectKind, ProcessId, Request, RequestError};
-use crate::desk::{self, Body, Desk, Spawned};
+use crate::core::{Answer, Mailbox, Name, ObjectId, ObjectKind, ProcessId, Request, RequestError};
+use crate::desk::{self, Beginning, Desk, Spawned};
 use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
 
 /// The handle of a process, for its own code. `P` is what messages carry. Clones are handles of the same
@@ -40,14 +39,14 @@ use crate::sync::{Barrier, Condition, Mutex, Queue, Semaphore};
 pub struct Process<P> {
     id: ProcessId,
     host: HostId,
-    name: Arc<str>,
+    name: Name,
     payload: PhantomData<fn() -> P>,
 }
 
 impl<P> Clone for Process<P> {
     fn clone(&self) -> Self {
         let Self { id, host, .. } = *self;
-        Self { id, host, name: Arc::clone(&self.name), payload: PhantomData }
+        Self { id, host, name: self.name.clone(), payload: PhantomData }
     }
 }
 
@@ -58,7 +57,7 @@ impl<P> fmt::Debug for Process<P> {
 }
 
 impl<P: Send + 'static> Process<P> {
-    pub(crate) fn new(id: ProcessId, host: HostId, name: Arc<str>) -> Self {
+    pub(crate) fn new(id: ProcessId, host: HostId, name: Name) -> Self {
         Self { id, host, name, payload: PhantomData }
     }
 
@@ -260,9 +259,12 @@ impl<P: Send + 'static> Process<P> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let spawned = Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body));
-        desk::on_desk(self.id(), |desk: &mut Desk<P>| desk.spawned.push(spawned));
-        match desk::ask::<P, _>(self.id(), || Request::Spawn { host, name: name.into() }).await {
+        let spawned = Spawned::Once(Beginning::new(body));
+        let name = desk::on_desk(self.id(), |desk: &mut Desk<P>| {
+            desk.spawned.push(spawned);
+            desk.name(name)
+        });
+        match desk::ask::<P, _>(self.id(), move || Request::Spawn { host, name }).await {
             Answer::Process(process) => Ok(process),
             Answer::Failed(failure) => Err(failure),
             _ => unreachable!("who spawns is answered with a process"),
@@ -322,7 +324,7 @@ impl<P: Send + 'static> Process<P> {
     /// more.
     pub fn on_exit(&self, hook: impl FnOnce() + Send + 'static) {
         desk::on_desk(self.id(), |desk: &mut Desk<P>| {
-            desk.process.hooks.get_or_insert_default().push(Box::new(hook));
+            desk.hooks.push((self.id(), Box::new(hook)));
         });
     }
 

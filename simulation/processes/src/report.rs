@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use paceline_engine::EndedBy;
-use paceline_kernel::{Digest, Time};
+use paceline_kernel::{Digest, PanicNote, Time};
 use paceline_results::{Column, OutputError, Outputs, Summary};
 use thiserror::Error;
 
@@ -121,8 +121,8 @@ pub enum RunError {
     #[error("deadlock at {time}; waiting: {}{}", counted(.stuck.len(), "process", "processes"), listed(.stuck))]
     Deadlock { time: Time, stuck: Vec<Stuck> },
     /// A process panicked.
-    #[error("process {process} `{name}` panicked at {time}: {message}")]
-    Panic { process: ProcessId, name: String, time: Time, message: String },
+    #[error("process {process} `{name}` on host {host} panicked at {time}{}: {}", place(.note), .note.message)]
+    Panic { process: ProcessId, name: String, host: u32, time: Time, note: PanicNote },
     /// A process waits for a future that does not belong to the simulation.
     #[error(
         "process {process} `{name}` waits at {time} for a future of something else; a process may only await what its `Process` handle offers"
@@ -175,6 +175,11 @@ pub enum RunError {
 }
 
 paceline_kernel::debug_tells!(RunError);
+
+/// Where in the source a panic was raised, if that is known.
+fn place(note: &PanicNote) -> String {
+    note.place.as_ref().map_or_else(String::new, |place| format!(", in {place}"))
+}
 
 fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::core::{Core, ProcessId};
+use crate::core::{Core, ProcessId, WaitEnd, WaitReason};
 use paceline_kernel::{Digest, Time};
-use paceline_network::Network;
+use paceline_network::{HostId, Network};
 
 /// A round that is over: the code of its processes has run, and the core has answered what they asked for.
 ///
@@ -15,6 +15,8 @@ pub struct RoundRecord<'r> {
     pub time: Time,
     /// The processes that ran, in the order in which they are answered.
     pub processes: &'r [ProcessId],
+    /// How the wait of each of them, in their order, had ended.
+    pub outcomes: &'r [WaitEnd],
     /// Whether their code ran on many threads.
     pub is_parallel: bool,
     /// When their code began, in real time since the run began.
@@ -39,6 +41,17 @@ impl RoundRecord<'_> {
         self.world.digest()
     }
 
+    /// The host of a process; `None` where it had ended before this round.
+    pub fn host(&self, process: ProcessId) -> Option<HostId> {
+        self.world.host(process)
+    }
+
+    /// What a process waits for after the round, as a kind and a name; `None` where it has ended, or is to
+    /// have another turn at once.
+    pub fn wait(&self, process: ProcessId) -> Option<WaitReason> {
+        self.world.wait(process)
+    }
+
     /// What a process waits for after the round, in words; `None` where it has ended.
     pub fn waits_for(&self, process: ProcessId) -> Option<String> {
         self.world.waits_for(process)
@@ -59,6 +72,8 @@ impl fmt::Debug for RoundRecord<'_> {
 pub(crate) trait World {
     fn digest(&self) -> Digest;
     fn name(&self, process: ProcessId) -> &str;
+    fn host(&self, process: ProcessId) -> Option<HostId>;
+    fn wait(&self, process: ProcessId) -> Option<WaitReason>;
     fn waits_for(&self, process: ProcessId) -> Option<String>;
 }
 
@@ -69,6 +84,14 @@ impl<P, N: Network> World for Core<P, N> {
 
     fn name(&self, process: ProcessId) -> &str {
         self.try_about(process).map_or("", |(name, _)| name)
+    }
+
+    fn host(&self, process: ProcessId) -> Option<HostId> {
+        self.try_about(process).map(|(_, host)| host)
+    }
+
+    fn wait(&self, process: ProcessId) -> Option<WaitReason> {
+        self.wait_of(process)
     }
 
     fn waits_for(&self, process: ProcessId) -> Option<String> {

@@ -4,6 +4,7 @@
 //! what a panic ends. The run itself, round after round, is in `run`; who watches its rounds gets a
 //! [`RoundRecord`].
 
+mod asked;
 mod measuring;
 mod platform;
 pub(crate) mod run;
@@ -20,12 +21,12 @@ use paceline_results::Output;
 use crate::Process;
 use crate::context::{self, ContextKind};
 use crate::control::Control;
-use crate::core::{Core, Mailbox, ProcessId, Profiles, ResourceId, ResourceSpec, Rounds};
+use crate::core::{Core, Mailbox, Name, ProcessId, Profiles, ResourceId, ResourceSpec, Rounds};
 use crate::crew::{Coordination, Waiting};
-use crate::desk::{Body, Spawned};
+use crate::desk::{Beginning, Body, Spawned};
 use crate::report::{Report, RunError};
 use crate::round::RoundRecord;
-use crate::watchdog::{Stall, StallListener};
+use crate::watchdog::{ExitListener, ProgramExit, Stall, StallListener, Watchdog};
 use run::Run;
 
 /// The observer of rounds.
@@ -75,7 +76,7 @@ pub struct Simulation<P, N> {
     /// What was wrong when processes were spawned.
     failed: Option<RunError>,
     /// The name given last: most processes are called like the one before.
-    name: Arc<str>,
+    name: Name,
 }
 
 /// Runs a simulation on so many federates.
@@ -83,7 +84,7 @@ type OnFederates<P, N> = fn(Simulation<P, N>, u32) -> Result<Report, RunError>;
 
 /// A process that is there when the run begins.
 pub(crate) struct Added<P> {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: Name,
     pub(crate) host: HostId,
     pub(crate) code: Spawned<P>,
 }
@@ -102,6 +103,7 @@ pub(crate) struct Settings {
     pub(crate) on_panic: OnPanic,
     /// The real time that a turn may take, and the function that is called when it takes longer.
     pub(crate) stall: (Duration, Option<StallListener>),
+    pub(crate) on_exit: ExitListener,
     pub(crate) control: Control,
     /// From when on what is measured counts.
     pub(crate) measure_from: Time,
@@ -123,6 +125,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             context: ContextKind::default(),
             on_panic: OnPanic::default(),
             stall: (Duration::from_secs(1), None),
+            on_exit: ExitListener::default(),
             control: Control::default(),
             measure_from: Time::ZERO,
         };
@@ -216,10 +219,17 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     }
 
     /// Has `listener` called during the run with every process that keeps its thread for a second of real
-    /// time or more (on a thread of its own, and in debug builds only), and with one that resumes again
-    /// and again for three seconds at one simulated time.
+    /// time or more (on a thread of its own), and with one that resumes again and again for three seconds
+    /// at one simulated time.
     pub fn on_stall(mut self, listener: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
         self.settings.stall.1 = Some(Arc::new(listener));
+        self
+    }
+
+    /// Has `listener` called where the code of a process ends the whole program, by calling `exit`, on the
+    /// thread that does so, before the program is gone.
+    pub fn on_program_exit(mut self, listener: impl Fn(&ProgramExit) + Send + Sync + 'static) -> Self {
+        self.settings.on_exit = ExitListener(Some(Arc::new(listener)));
         self
     }
 
@@ -262,11 +272,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.add(
-            name,
-            host,
-            Spawned::Once(Box::new(move |cx| Box::pin(async move { body(cx).await }) as Body)),
-        )
+        self.add(name, host, Spawned::Once(Beginning::new(body)))
     }
 
     /// Adds a process that starts again, from the beginning, when its host comes back.
@@ -324,7 +330,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         if *self.name != *name {
             self.name = name.into();
         }
-        self.added.push(Added { name: Arc::clone(&self.name), host, code });
+        self.added.push(Added { name: self.name.clone(), host, code });
         ProcessId(self.added.len() as u32 - 1)
     }
 
@@ -350,14 +356,25 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
         let _outer = context::set_aside();
         let mut core = Core::new(self.network, &self.hosts);
         core.follow(self.profiles);
-        self.placed.iter().for_each(|(mailbox, host)| core.place(mailbox, *host));
+        self.placed.into_iter().for_each(|(mailbox, host)| core.place(&mailbox, host));
         core.measure_from(self.settings.measure_from);
         self.resources.into_iter().for_each(|(id, spec)| core.make(id, spec));
-        let mut run = Run::new(core, 0, self.settings, self.observer);
-        for (number, added) in (0..).zip(self.added) {
+        let watchdog = Watchdog::start(self.settings.stall.clone(), self.settings.on_exit.clone());
+        let mut run = Run::new(core, 0, self.settings, self.observer, watchdog.watch(0));
+        self.added.reverse();
+        let mut number = 0;
+        while let Some(added) = self.added.pop() {
             run.add(number, added);
+            number += 1;
+            if self.added.len() < self.added.capacity() / 2 {
+                // While processes come into being, what is known of them before goes.
+                self.added.shrink_to_fit();
+            }
         }
+        let control = run.settings.control.clone();
+        let attending = control.exchange().attend();
         let ended_by = run.run_on_crew()?;
+        drop(attending);
         let wall = start.elapsed();
         let Run { mut core, counts, panicked, meter, .. } = run;
         let resources = core.statistics(core.now()).into_iter().map(|(_, statistics)| statistics).collect();

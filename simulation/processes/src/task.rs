@@ -2,16 +2,15 @@
 //!
 //! Invariant: a task that is over is not run again.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use paceline_kernel::{Rng, Time};
+use paceline_kernel::{PanicNote, Rng, Time, catch};
 
 use crate::core::{Answer, ProcessId, Request};
-use crate::desk::{Body, Desk, Hook, ProcessState, Spawned};
-use crate::watchdog::{Slot, Watchdog};
+use crate::desk::{self, Body, Desk, Hook, ProcessState, Spawned};
+use crate::watchdog::{Slot, Watch};
 
 /// How a turn of a process ended.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) enum Turn {
     /// It has ended.
     Ended,
     /// It has ended by a panic.
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Box<PanicNote>),
 }
 
 /// A process whose code can be resumed.
@@ -40,11 +39,6 @@ impl Task {
     /// The thread on which it must resume, by its place among those that run code; 0 for any.
     pub(crate) fn home(&self) -> u16 {
         self.process.home
-    }
-
-    /// Whether something is to be done when it has ended.
-    pub(crate) fn has_hooks(&self) -> bool {
-        self.process.hooks.is_some()
     }
 
     /// The task itself, and one without code in its place.
@@ -72,14 +66,10 @@ impl<P: Send + 'static> Turns<P> {
         Self { desk: Some(Desk::new()), ends: Vec::new(), slot: None }
     }
 
-    /// Lets `watchdog` see whose turn it is.
-    pub(crate) fn watch(&mut self, watchdog: &Watchdog) {
-        self.slot = watchdog.slot();
-    }
-
-    /// Where a watchdog looks; nowhere in release builds, which spend no time on it.
-    fn watched(&self) -> Option<&Slot> {
-        if cfg!(debug_assertions) { self.slot.as_deref() } else { None }
+    /// Lets a watchdog see whose turn it is.
+    pub(crate) fn watch(&mut self, watch: &Watch) {
+        self.slot = watch.slot();
+        self.desk().slot = self.slot.clone();
     }
 
     fn desk(&mut self) -> &mut Desk<P> {
@@ -101,13 +91,23 @@ impl<P: Send + 'static> Turns<P> {
         let desk = self.desk();
         (desk.now, desk.answer, desk.claims) = (now, answer, false);
         let Task { body, process } = task;
-        if let Some(slot) = self.watched() {
+        if let Some(slot) = &self.slot {
             slot.begin(process.id, now);
         }
         let mut context = Context::from_waker(Waker::noop());
-        let polled =
-            self.enter(process, || catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(&mut context))));
-        if let Some(slot) = self.watched() {
+        let id = process.id;
+        let mut poll = || match body.as_mut().poll(&mut context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => match desk::take_begun::<P>(id) {
+                Some(begun) => {
+                    *body = begun;
+                    body.as_mut().poll(&mut context)
+                }
+                None => Poll::Ready(()),
+            },
+        };
+        let polled = self.enter(process, || catch(&mut poll));
+        if let Some(slot) = &self.slot {
             slot.end();
         }
         let desk = self.desk.as_mut().expect("the code has run");
@@ -120,7 +120,7 @@ impl<P: Send + 'static> Turns<P> {
             Ok(Poll::Pending) if waits => Turn::Waits,
             Ok(Poll::Pending) => Turn::Strays,
             Ok(Poll::Ready(())) => Turn::Ended,
-            Err(panic) => Turn::Panicked(panic),
+            Err(panic) => Turn::Panicked(Box::new(panic.note)),
         };
         let requests = self.desk().requests.len();
         self.ends.push((turn, requests));
@@ -138,13 +138,17 @@ impl<P: Send + 'static> Turns<P> {
 
     /// Does what is to be done when a task has ended, the latest first; its code has been dropped. Gives what
     /// those say that panic.
-    pub(crate) fn call_hooks(&mut self, task: &mut Task, now: Time) -> Vec<Box<dyn Any + Send>> {
+    pub(crate) fn call_hooks(&mut self, task: &mut Task, now: Time, hooks: Vec<Hook>) -> Vec<PanicNote> {
         self.desk().now = now;
-        let hooks: Vec<Hook> = task.process.hooks.take().map_or_else(Vec::new, |hooks| *hooks);
         let called = hooks.into_iter().rev();
-        let called =
-            called.map(|hook| self.enter(&mut task.process, || catch_unwind(AssertUnwindSafe(hook))));
-        called.filter_map(Result::err).collect()
+        let called = called.map(|hook| self.enter(&mut task.process, || catch(hook)));
+        called.filter_map(Result::err).map(|panic| panic.note).collect()
+    }
+
+    /// What is to be done when processes have ended that had turns, by process in the order in which they
+    /// asked for it.
+    pub(crate) fn hooks(&mut self) -> &mut Vec<(ProcessId, Hook)> {
+        &mut self.desk().hooks
     }
 
     /// Adds all of `other`, which is empty after that.
@@ -154,6 +158,7 @@ impl<P: Send + 'static> Turns<P> {
         let before = mine.requests.len();
         mine.requests.append(&mut others.requests);
         mine.spawned.append(&mut others.spawned);
+        mine.hooks.append(&mut others.hooks);
         self.ends.extend(other.ends.drain(..).map(|(turn, end)| (turn, before + end)));
     }
 
@@ -173,9 +178,12 @@ pub(crate) struct Parts<'t, P> {
     pub(crate) ends: &'t mut Vec<(Turn, usize)>,
 }
 
-/// What a panic says.
-pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is no text".into())
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_process_is_small() {
+        assert!(size_of::<Task>() <= 56, "{}", size_of::<Task>());
+    }
 }

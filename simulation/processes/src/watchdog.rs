@@ -1,18 +1,23 @@
 //! Names processes that keep the thread that runs them: who blocks outside of the simulation, or computes for
-//! long, stops all others. Only in debug builds with a callback: such a run has one more thread that checks.
+//! long, stops all others. Only with a callback: such a run has one more thread that checks.
 //!
 //! A thread that runs code writes into a slot of its own whose turn it is, and when the turn is over: three
-//! atomic stores a turn. The watchdog looks at all slots twice in the time that a turn may take. Invariant:
-//! each turn is named at most once.
+//! atomic stores a turn, to memory that nobody else writes. The watchdog looks at all slots twice in the time
+//! that a turn may take. Who is called what is [known] apart, since a process that never comes back cannot be
+//! asked. Invariant: each turn is named at most once.
 
-use std::collections::BTreeMap;
+mod known;
+#[cfg(test)]
+mod test;
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::core::ProcessId;
+use crate::core::{Name, ProcessId};
+use known::Known;
 use paceline_kernel::Time;
 use paceline_network::HostId;
 
@@ -23,7 +28,7 @@ pub struct Stall {
     /// The process, by its number.
     pub process: ProcessId,
     /// The name with which it was spawned.
-    pub name: Arc<str>,
+    pub name: Name,
     /// The host that it runs on.
     pub host: HostId,
     /// The simulated time, which stands still.
@@ -50,22 +55,68 @@ impl fmt::Display for Stall {
     }
 }
 
+/// A process that has ended the whole program by calling `exit`, which is about to be gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramExit {
+    /// The process whose code called for it, by its number.
+    pub process: ProcessId,
+    /// The name with which it was spawned.
+    pub name: Name,
+    /// The host that it runs on.
+    pub host: HostId,
+    /// The simulated time.
+    pub time: Time,
+}
+
+impl fmt::Display for ProgramExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { process, name, host: HostId(host), time } = self;
+        write!(
+            f,
+            "process {process} `{name}` on host {host} has ended the program at {time}, by calling `exit`; the run has no results"
+        )
+    }
+}
+
 /// No process has a turn.
 const NOBODY: u32 = u32::MAX;
 /// How often a turn is seen before it is named.
 const LOOKS: u32 = 2;
 
-/// Whose turn it is.
+/// Whose turn it is on a thread that runs code.
 #[derive(Debug)]
 pub(crate) struct Slot {
     /// The number of the turn, then the process.
     turn: AtomicU64,
     time_ns: AtomicU64,
+    known: Arc<Mutex<Known>>,
+    on_exit: ExitListener,
+}
+
+/// The callback for the end of the program.
+type OnExit = Arc<dyn Fn(&ProgramExit) + Send + Sync>;
+
+/// The same, if there is one.
+#[derive(Clone, Default)]
+pub(crate) struct ExitListener(pub(crate) Option<OnExit>);
+
+impl fmt::Debug for ExitListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExitListener")
+    }
 }
 
 impl Slot {
-    fn new() -> Self {
-        Self { turn: AtomicU64::new(NOBODY.into()), time_ns: AtomicU64::new(0) }
+    fn new(known: Arc<Mutex<Known>>, on_exit: ExitListener) -> Self {
+        Self { turn: AtomicU64::new(NOBODY.into()), time_ns: AtomicU64::new(0), known, on_exit }
+    }
+
+    /// A process ends the program in its turn: that is reported.
+    pub(crate) fn exits(&self, process: ProcessId, time: Time) {
+        let known = self.on_exit.0.as_ref().zip(lock(&self.known).get(process));
+        if let Some((listener, (name, host))) = known {
+            listener(&ProgramExit { process, name, host, time });
+        }
     }
 
     pub(crate) fn begin(&self, process: ProcessId, now: Time) {
@@ -83,7 +134,6 @@ impl Slot {
 #[derive(Debug, Default)]
 struct Watched {
     slots: Vec<(Arc<Slot>, u64, u32)>,
-    names: BTreeMap<ProcessId, (Arc<str>, HostId)>,
     over: bool,
 }
 
@@ -101,9 +151,8 @@ impl Watched {
             if process.0 == NOBODY || *times != LOOKS + 1 {
                 continue;
             }
-            if let Some((name, host)) = self.names.get(&process) {
+            if let Some((name, host)) = lock(&slot.known).get(process) {
                 let time = Time::nanos(slot.time_ns.load(Ordering::Relaxed));
-                let (name, host) = (Arc::clone(name), *host);
                 stalls.push(Stall { process, name, host, time, rounds: None });
             }
         }
@@ -111,27 +160,29 @@ impl Watched {
     }
 }
 
+/// Whoever panics while it holds one of these locks leaves nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[derive(Debug, Default)]
 struct Shared {
     watched: Mutex<Watched>,
     ends: Condvar,
+    on_exit: ExitListener,
 }
 
 impl Shared {
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Looks until the run is over.
     fn watch(&self, limit: Duration, listener: &StallListener) {
-        let mut watched = self.watched();
+        let mut watched = lock(&self.watched);
         while !watched.over {
             let waited = self.ends.wait_timeout_while(watched, limit / LOOKS, |watched| !watched.over);
             watched = waited.unwrap_or_else(PoisonError::into_inner).0;
             let stalls = watched.look();
             drop(watched);
             stalls.iter().for_each(|stall| listener(stall));
-            watched = self.watched();
+            watched = lock(&self.watched);
         }
     }
 }
@@ -139,52 +190,37 @@ impl Shared {
 /// The callback for stalls.
 pub(crate) type StallListener = Arc<dyn Fn(&Stall) + Send + Sync>;
 
-/// The watchdog of a run, if there is one.
-#[derive(Default)]
+/// The watchdog of a simulation, if there is one.
 pub(crate) struct Watchdog {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
-    /// Watches from now on, in debug builds, if turns that take longer than said are to be reported. Where no
-    /// thread is to be had, nobody watches.
-    pub(crate) fn start((limit, listener): (Duration, Option<StallListener>)) -> Self {
-        let mut watchdog = Self::default();
-        if let Some(listener) = listener.filter(|_| cfg!(debug_assertions)) {
-            let shared = Arc::clone(&watchdog.shared);
+    /// Watches from now on, if turns that take longer than said are to be reported; where no thread is to be
+    /// had, nobody watches. Threads report to `on_exit` by themselves.
+    pub(crate) fn start((limit, listener): (Duration, Option<StallListener>), on_exit: ExitListener) -> Self {
+        let shared = Arc::new(Shared { on_exit, ..Shared::default() });
+        let thread = listener.and_then(|listener| {
+            let shared = Arc::clone(&shared);
             let watch = move || shared.watch(limit, &listener);
-            watchdog.thread = Builder::new().name("paceline-watchdog".into()).spawn(watch).ok();
-        }
-        watchdog
+            Builder::new().name("paceline-watchdog".into()).spawn(watch).ok()
+        });
+        Self { shared, thread }
     }
 
-    /// A slot for a thread that runs code, if there is a watchdog.
-    pub(crate) fn slot(&self) -> Option<Arc<Slot>> {
-        self.thread.as_ref()?;
-        let slot = Arc::new(Slot::new());
-        self.shared.watched().slots.push((Arc::clone(&slot), NOBODY.into(), 0));
-        Some(slot)
-    }
-
-    /// A process has ended.
-    pub(crate) fn forget(&self, process: ProcessId) {
-        if self.thread.is_some() {
-            self.shared.watched().names.remove(&process);
-        }
-    }
-
-    /// A process can be named from now on.
-    pub(crate) fn know(&self, process: ProcessId, name: &Arc<str>, host: HostId) {
-        if self.thread.is_some() {
-            self.shared.watched().names.insert(process, (Arc::clone(name), host));
-        }
+    /// What it needs of one run, of a whole world or a federate, whose processes have numbers from `first`
+    /// on.
+    pub(crate) fn watch(&self, first: u32) -> Watch {
+        let known = Arc::new(Mutex::new(Known::from(first)));
+        let has_reader = self.thread.is_some() || self.shared.on_exit.0.is_some();
+        Watch(has_reader.then(|| (Arc::clone(&self.shared), known)))
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        self.shared.watched().over = true;
+        lock(&self.shared.watched).over = true;
         self.shared.ends.notify_all();
         if let Some(thread) = self.thread.take() {
             // If the caller's function has panicked, Rust's hook has reported it.
@@ -193,66 +229,30 @@ impl Drop for Watchdog {
     }
 }
 
-#[cfg(test)]
-mod test {
-    use std::sync::mpsc::channel;
+/// What a run tells the watchdog; nothing where there is none.
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Option<(Arc<Shared>, Arc<Mutex<Known>>)>);
 
-    use paceline_network::Constant;
-
-    use super::*;
-    use crate::{ContextKind, Process, Rounds, Simulation};
-
-    #[test]
-    fn a_turn_is_named_once_when_it_was_seen_for_long() {
-        let slot = Arc::new(Slot::new());
-        let mut watched = Watched::default();
-        watched.slots.push((Arc::clone(&slot), NOBODY.into(), 0));
-        watched.names.insert(ProcessId(7), ("slow".into(), HostId(3)));
-        let mut look = || watched.look().len();
-        assert_eq!([look(), look(), look(), look()], [0; 4], "nobody has a turn");
-        for _ in 0..2 {
-            slot.begin(ProcessId(7), Time::secs(2));
-            assert_eq!([look(), look(), look(), look()], [0, 0, 1, 0]);
-            slot.end();
-            assert_eq!([look(), look(), look(), look()], [0; 4]);
-        }
-        // The same process again and again, each time for short.
-        for _ in 0..9 {
-            slot.begin(ProcessId(7), Time::secs(2));
-            assert_eq!(look(), 0);
-            slot.end();
-        }
-        assert_eq!([look(), look(), look(), look()], [0; 4], "the last turn was short, too");
-        slot.begin(ProcessId(7), Time::secs(5));
-        let stall = (0..3).flat_map(|_| watched.look()).next().unwrap();
-        assert_eq!((stall.time, stall.host), (Time::secs(5), HostId(3)));
-        let text = stall.to_string();
-        assert!(text.starts_with("process 7 `slow` on host 3 keeps its thread at 5s"), "{text}");
+impl Watch {
+    /// A slot for a thread that runs code.
+    pub(crate) fn slot(&self) -> Option<Arc<Slot>> {
+        let (shared, known) = self.0.as_ref()?;
+        let slot = Arc::new(Slot::new(Arc::clone(known), shared.on_exit.clone()));
+        lock(&shared.watched).slots.push((Arc::clone(&slot), NOBODY.into(), 0));
+        Some(slot)
     }
 
-    #[test]
-    #[cfg_attr(not(debug_assertions), ignore = "only debug builds have a watchdog")]
-    fn who_keeps_a_thread_is_named_on_any_thread_and_context() {
-        for (threads, context) in
-            [(1, ContextKind::Future), (2, ContextKind::Coroutine), (2, ContextKind::Thread)]
-        {
-            let mut world = Simulation::<(), _>::new(Constant::new(1.0), &[(1e9, 1); 2])
-                .threads(threads)
-                .rounds(Rounds::Always)
-                .context(context);
-            let (sink, stalls) = channel();
-            world.settings.stall.0 = Duration::from_millis(2);
-            let mut world = world.on_stall(move |stall| sink.send(stall.clone()).unwrap_or(()));
-            world.spawn("quick", HostId(0), async |cx: Process<()>| cx.sleep(Time::secs(9)).await);
-            let stalls = Mutex::new(stalls);
-            world.spawn("slow", HostId(1), async move |cx: Process<()>| {
-                cx.sleep(Time::secs(3)).await;
-                // Blocks until it was reported.
-                let named = |stall: &Stall| stall.process == cx.id();
-                let stall = stalls.lock().unwrap().iter().find(named).expect("it is reported");
-                assert_eq!((&*stall.name, stall.host, stall.time), ("slow", HostId(1), Time::secs(3)));
-            });
-            assert_eq!(world.run().unwrap().end_time, Time::secs(9));
+    /// A process can be named from now on.
+    pub(crate) fn know(&self, process: ProcessId, name: &Name, host: HostId) {
+        if let Some((_, known)) = &self.0 {
+            lock(known).know(process, name, host);
+        }
+    }
+
+    /// A process has ended.
+    pub(crate) fn forget(&self, process: ProcessId) {
+        if let Some((_, known)) = &self.0 {
+            lock(known).forget(process);
         }
     }
 }

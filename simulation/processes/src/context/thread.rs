@@ -3,14 +3,15 @@
 //! Invariants: the desk is with one thread at a time; while the thread of a process has no turn, it waits for
 //! one; it ends before the process's code is gone.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll};
 use std::thread::{Builder, JoinHandle};
+
+use paceline_kernel::{Caught, catch};
 
 use super::{Ending, block_on};
 use crate::desk::{self, AnyDesk, Body};
@@ -34,7 +35,7 @@ enum Word {
 /// Its answer after a turn, with the desk returned.
 enum Said {
     Waits(AnyDesk),
-    Over(Option<AnyDesk>, Result<(), Box<dyn Any + Send>>),
+    Over(Option<AnyDesk>, Result<(), Caught>),
 }
 
 pub(super) struct Gate {
@@ -87,7 +88,7 @@ fn run(body: Body, turns: Receiver<Word>, said: Sender<Said>) {
     }
     GATE.set(Some(Gate { turns, said: said.clone() }));
     // Whatever it holds is dropped before the desk is given back.
-    let over = catch_unwind(AssertUnwindSafe(|| block_on(body)));
+    let over = catch(|| block_on(body));
     let over = over.or_else(|panic| if panic.is::<Ending>() { Ok(()) } else { Err(panic) });
     let _ = said.send(Said::Over(desk::leave(), over));
 }
@@ -135,7 +136,7 @@ impl Future for OnThread {
             Said::Over(desk, over) => {
                 desk.into_iter().for_each(desk::arrive);
                 self.end();
-                over.unwrap_or_else(|panic| resume_unwind(panic));
+                over.unwrap_or_else(|panic| panic.resume());
                 Poll::Ready(())
             }
         }

@@ -70,11 +70,7 @@ impl<P, N: Network> Core<P, N> {
     }
 
     fn hold(&mut self, id: ProcessId, number: u32, held: Held<P>) {
-        let process = &mut self.processes[id];
-        match process.held(number) {
-            Some(place) => *place = held,
-            None => process.held.push((number, held)),
-        }
+        self.processes[id].hold(number, held);
     }
 
     pub(super) fn wait(&mut self, id: ProcessId, numbers: Vec<u32>, all: bool, limit: Option<Time>) {
@@ -86,7 +82,7 @@ impl<P, N: Network> Core<P, N> {
                 Some(Held::Over(..)) if !all => {
                     let (over, since) = process.take_over(*number).expect("it is over");
                     self.cause = self.cause.later(since);
-                    return self.resume_with(id, Answer::Which(place, Box::new(over)));
+                    return self.resume_with(id, Answer::Which(place as u32, Box::new(over)));
                 }
                 Some(Held::Over(..)) => {}
                 Some(_) => left += 1,
@@ -100,7 +96,7 @@ impl<P, N: Network> Core<P, N> {
         let over = numbers.iter().filter_map(|number| process.take_over(*number));
         let (over, ends): (Vec<_>, Vec<_>) = over.unzip();
         self.cause = ends.into_iter().fold(self.cause, Moment::later);
-        let none = if all { Answer::All(over) } else { Answer::Failed(RequestError::Unknown) };
+        let none = if all { Answer::All(Box::new(over)) } else { Answer::Failed(RequestError::Unknown) };
         self.resume_with(id, none);
     }
 }

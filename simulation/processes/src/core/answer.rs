@@ -4,8 +4,6 @@
 //! To add a request, name it in `request.rs`, handle it here, and give it a method of the handle in
 //! `process.rs` of the crate. If it can act beyond its process's host, `reach` in `part.rs` has to know it.
 
-use std::sync::Arc;
-
 use paceline_kernel::{Digest, Time};
 use paceline_network::{HostId, Network};
 
@@ -14,7 +12,7 @@ use super::calendar::Due;
 use super::messages::Comm;
 use super::moment::Moment;
 use super::process::{Blocked, Going, Process, Side};
-use super::request::{Answer, Mailbox, ProcessId, Request, RequestError};
+use super::request::{Answer, Mailbox, Name, ProcessId, Request, RequestError};
 
 impl<P> Answer<P> {
     /// What enters the digest of it.
@@ -24,7 +22,7 @@ impl<P> Answer<P> {
             Self::Message(_) => 1,
             Self::Process(_) => 2,
             Self::Truth(truth) => 3 + u64::from(*truth),
-            Self::Which(place, _) => 16 + (*place as u64 & 0x3f),
+            Self::Which(place, _) => 16 + u64::from(*place & 0x3f),
             Self::All(_) => 5,
             Self::Failed(failure) => 8 + *failure as u64,
             Self::Claim(_, outcome) => outcome.code(),
@@ -139,7 +137,7 @@ impl<P, N: Network> Core<P, N> {
         let known = self.processes.knows(process);
         match self.processes.get_mut(process) {
             Some(other) if !other.ended => {
-                other.joiners.get_or_insert_default().push(id);
+                other.add_joiner(id);
                 self.block(id, Blocked::Join(process), limit);
             }
             Some(over) => {
@@ -156,7 +154,7 @@ impl<P, N: Network> Core<P, N> {
     /// once.
     pub(super) fn block(&mut self, id: ProcessId, blocked: Blocked, limit: Option<Time>) {
         let process = &mut self.processes[id];
-        (process.blocked, process.granted) = (blocked, None);
+        process.blocked = blocked;
         process.limit = limit.and_then(|limit| self.now.checked_add(limit)).unwrap_or(Time::MAX);
         if process.limit < process.entered {
             process.entered = process.limit;
@@ -250,7 +248,7 @@ impl<P, N: Network> Core<P, N> {
         None
     }
 
-    fn spawn_child(&mut self, id: ProcessId, host: HostId, name: Arc<str>) -> Option<ProcessId> {
+    fn spawn_child(&mut self, id: ProcessId, host: HostId, name: Name) -> Option<ProcessId> {
         let on = self.on.get(host.0 as usize).copied();
         if on != Some(true) {
             let failure = if on.is_some() { RequestError::HostOff } else { RequestError::Unknown };

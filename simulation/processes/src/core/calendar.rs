@@ -72,6 +72,10 @@ fn time(key: u128) -> Time {
 
 impl Calendar {
     pub(super) fn enter(&mut self, at: Time, due: Due) {
+        if self.0.len() == self.0.capacity() && self.0.len() >= LOOK {
+            // By less than twice, as there may be an entry for every process.
+            self.0.reserve_exact(self.0.len() / 8);
+        }
         self.0.push(Reverse(u128::from(at.as_ticks()) << 64 | u128::from(due.code())));
     }
 

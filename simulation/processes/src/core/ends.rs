@@ -31,7 +31,11 @@ impl<P, N: Network> Core<P, N> {
     pub(super) fn withdraw(&mut self, id: ProcessId) {
         let process = &mut self.processes[id];
         match std::mem::replace(&mut process.blocked, Blocked::No) {
-            Blocked::No | Blocked::Sleep | Blocked::Activity(_) | Blocked::Activities(_) => {}
+            Blocked::No
+            | Blocked::Given(_)
+            | Blocked::Sleep
+            | Blocked::Activity(_)
+            | Blocked::Activities(_) => {}
             Blocked::On(going) => self.abandon(going),
             Blocked::Acquire(object)
             | Blocked::LockAgain(object)
@@ -39,12 +43,13 @@ impl<P, N: Network> Core<P, N> {
             | Blocked::Get(object) => {
                 self.objects.get(object, self.now).withdraw(id);
             }
-            Blocked::Condition { condition, .. } => {
-                self.objects.get(condition, self.now).withdraw(id);
+            Blocked::Condition(notice) => {
+                self.objects.get(notice.condition, self.now).withdraw(id);
             }
             Blocked::Join(other) => {
-                let joiners = self.processes.get_mut(other).and_then(|other| other.joiners.as_mut());
-                joiners.into_iter().for_each(|joiners| joiners.retain(|joiner| *joiner != id));
+                if let Some(other) = self.processes.get_mut(other) {
+                    other.remove_joiner(id);
+                }
             }
         }
     }
@@ -58,7 +63,7 @@ impl<P, N: Network> Core<P, N> {
         self.processes.is_over(id);
         let process = &mut self.processes[id];
         self.living -= u64::from(!process.daemon);
-        let (answer, granted) = (process.answer.take(), process.granted.take());
+        let (answer, granted) = (process.answer.take(), process.take_granted());
         process.moment = process.moment.later(self.cause);
         let (identity, stamp) = (process.identity, u64::from(process.stamp));
         self.digest.join(Digest::of(&(identity, self.now.as_nanos(), stamp << 8 | 0xff)));
@@ -67,13 +72,13 @@ impl<P, N: Network> Core<P, N> {
         self.resources.end(self.cause, id);
         self.carry_out();
         let process = &mut self.processes[id];
-        let (held, joiners) = (std::mem::take(&mut process.held), std::mem::take(&mut process.joiners));
-        for (_, held) in held {
+        let (held, joiners) = process.clear();
+        for held in held {
             if let Held::Going(going) = held {
                 self.abandon(going);
             }
         }
-        for joiner in joiners.into_iter().flat_map(|joiners| *joiners) {
+        for joiner in joiners {
             self.resume_with(joiner, Answer::Done);
         }
     }

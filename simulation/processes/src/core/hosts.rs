@@ -2,8 +2,6 @@
 //!
 //! Invariant: the calendar has the end of a host's first computation, under the host's present stamp.
 
-use std::sync::Arc;
-
 use paceline_kernel::{Digest, Time};
 use paceline_network::{HostId, Network};
 
@@ -11,7 +9,7 @@ use super::Core;
 use super::calendar::Due;
 use super::cpu::Cpu;
 use super::process::{Process, Side};
-use super::request::{Answer, ProcessId, RequestError};
+use super::request::{Answer, Name, ProcessId, RequestError};
 
 #[derive(Clone, Debug)]
 pub(super) struct Host {
@@ -28,7 +26,7 @@ pub(super) struct Host {
 #[derive(Clone, Debug)]
 pub(super) struct Back {
     id: ProcessId,
-    name: Arc<str>,
+    name: Name,
     identity: u64,
     daemon: bool,
 }
@@ -94,7 +92,7 @@ impl<P, N: Network> Core<P, N> {
         for process in gone {
             let Process { ref name, identity, restarts, daemon, .. } = self.processes[process];
             if restarts {
-                let back = Back { id: process, name: Arc::clone(name), identity, daemon };
+                let back = Back { id: process, name: name.clone(), identity, daemon };
                 self.hosts[id.0 as usize].back.push(back);
                 // The run waits for it.
                 self.living += u64::from(!daemon);
@@ -104,6 +102,12 @@ impl<P, N: Network> Core<P, N> {
         self.messages.clear(id.0);
         self.hosts[id.0 as usize].cpu.clear();
         self.reschedule(id.0);
+    }
+
+    /// Whether a process that has ended in this instant comes back with its host.
+    pub fn comes_back(&self, id: ProcessId) -> bool {
+        let host = self.processes.get(id).map(|process| &self.hosts[process.host as usize]);
+        host.is_some_and(|host| host.back.iter().any(|back| back.id == id))
     }
 
     /// A host comes back, and with it the processes that are to.

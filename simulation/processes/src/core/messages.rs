@@ -34,12 +34,15 @@ pub(super) struct Comm<P> {
     pub(super) since: Moment,
 }
 
-/// Mailboxes of lower numbers than this are found by their number alone.
+/// Mailboxes of lower numbers than this are found by their number alone, in pages of so many.
 const DENSE: u64 = 1 << 22;
+const PAGE: usize = 1 << 10;
 /// The places of other mailboxes begin here.
 const OTHERS: u32 = 1 << 31;
 /// From this many mailboxes on one looks for those that are unused.
 const LOOK: usize = 1024;
+/// The same, for pages of mailboxes by number.
+const LOOK_PAGES: usize = 16;
 /// No communication has this number.
 const NONE: u32 = u32::MAX;
 /// No host has this number.
@@ -53,7 +56,10 @@ pub(super) struct Messages<P> {
     came: Vec<u64>,
     entries: u64,
     free: Vec<u32>,
-    dense: Vec<Queue>,
+    /// By number; a page of which nothing is used may be missing.
+    dense: Vec<Option<Box<[Queue; PAGE]>>>,
+    /// How many pages there are, and at how many one looks for those that are not needed.
+    pages: (usize, usize),
     others: Vec<Queue>,
     names: Vec<Mailbox>,
     known: BTreeMap<Mailbox, u32>,
@@ -112,6 +118,7 @@ impl<P> Default for Messages<P> {
             entries: 0,
             free: Vec::new(),
             dense: Vec::new(),
+            pages: (0, LOOK_PAGES),
             others: Vec::new(),
             names: Vec::new(),
             known: BTreeMap::new(),
@@ -139,17 +146,36 @@ impl<P> Messages<P> {
     pub(super) fn mailbox(&mut self, mailbox: &Mailbox) -> u32 {
         match mailbox {
             Mailbox::Number(number) if *number < DENSE => {
-                let place = *number as usize;
-                if place >= self.dense.len() {
-                    self.dense.resize(place + 1, Queue::EMPTY);
+                let page = *number as usize / PAGE;
+                if !matches!(self.dense.get(page), Some(Some(_))) {
+                    self.add_page(page);
                 }
-                place as u32
+                *number as u32
             }
             other => match self.known.get(other) {
                 Some(place) => *place,
                 None => self.make(other.clone()),
             },
         }
+    }
+
+    /// Mailboxes of these numbers are used; where there are many, others that are not are forgotten.
+    fn add_page(&mut self, page: usize) {
+        if self.pages.0 >= self.pages.1 {
+            let is_used = |queue: &Queue| queue.first != NONE || queue.host != NOWHERE;
+            for page in &mut self.dense {
+                if page.as_ref().is_some_and(|queues| !queues.iter().any(is_used)) {
+                    *page = None;
+                }
+            }
+            let left = self.dense.iter().flatten().count();
+            self.pages = (left, LOOK_PAGES.max(2 * left));
+        }
+        if self.dense.len() <= page {
+            self.dense.resize_with(page + 1, || None);
+        }
+        self.dense[page] = Some(Box::new([const { Queue::EMPTY }; PAGE]));
+        self.pages.0 += 1;
     }
 
     /// The place of a mailbox that is not there yet.
@@ -168,20 +194,21 @@ impl<P> Messages<P> {
         place
     }
 
-    /// Forgets mailboxes by name, or with great numbers, in which nothing is, to which nothing flows, and
-    /// which stand nowhere: they are as good as new.
+    /// Forgets mailboxes by name, matched ones, and those with great numbers, in which nothing is, to which
+    /// nothing flows, and which stand nowhere: they are as good as new.
     fn forget(&mut self) {
-        let is_used = |(queue, name): (&Queue, &Mailbox)| {
-            let is_plain = matches!(name, Mailbox::Number(_) | Mailbox::Name(_));
-            queue.first != NONE || queue.host != NOWHERE || !is_plain
-        };
-        let mut used: Vec<bool> = self.others.iter().zip(&self.names).map(is_used).collect();
+        let is_used = |queue: &Queue| queue.first != NONE || queue.host != NOWHERE;
+        let mut used: Vec<bool> = self.others.iter().map(is_used).collect();
         for comm in self.comms.iter().flatten() {
             if let Some(place) = comm.mailbox.checked_sub(OTHERS) {
                 used[place as usize] = true;
             }
         }
         self.known.retain(|_, place| used[(*place - OTHERS) as usize]);
+        self.open.retain(|_, places| {
+            places.retain(|place| used[(*place - OTHERS) as usize]);
+            !places.is_empty()
+        });
         self.unused.clear();
         for (place, _) in (0..).zip(&used).filter(|(_, used)| !**used) {
             (self.names[place], self.others[place]) = (Mailbox::Number(0), Queue::EMPTY);
@@ -193,7 +220,10 @@ impl<P> Messages<P> {
     fn queue(&mut self, mailbox: u32) -> &mut Queue {
         match mailbox.checked_sub(OTHERS) {
             Some(place) => &mut self.others[place as usize],
-            None => &mut self.dense[mailbox as usize],
+            None => {
+                let page = self.dense[mailbox as usize / PAGE].as_mut();
+                &mut page.expect("who uses a mailbox has looked for it")[mailbox as usize % PAGE]
+            }
         }
     }
 
@@ -315,7 +345,8 @@ impl<P> Messages<P> {
                 comm.receiver == Side::Absent && comm.arrived.is_none_or(|arrived| arrived <= last)
             })
         };
-        let dense = (0..).zip(&self.dense);
+        let dense = (0..).step_by(PAGE).zip(&self.dense);
+        let dense = dense.flat_map(|(first, page)| (first..).zip(page.iter().flat_map(|page| &page[..])));
         let others = (OTHERS..).zip(&self.others);
         let messages = |(place, queue): (u32, &Queue)| (self.name(place), queue.iter().filter(waits).count());
         let mut left: Vec<_> = dense.chain(others).map(messages).filter(|(_, count)| *count > 0).collect();

@@ -12,6 +12,8 @@ use super::request::{ObjectId, ObjectKind, ProcessId};
 
 /// From this many objects on one looks for those that are as they were made.
 const LOOK: usize = 1024;
+/// Of so many processes it is known that they have taken permits of a semaphore: of the latest.
+const TAKERS: usize = 8;
 
 /// The objects of a core that are not as they were made; others may be there or not.
 #[derive(Clone, Debug)]
@@ -30,6 +32,11 @@ impl<P> Objects<P> {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.there.len()
+    }
+
+    /// The object, if it is not as it was made.
+    pub(super) fn look(&self, id: ObjectId) -> Option<&Object<P>> {
+        self.there.get(&id)
     }
 
     pub(super) fn get(&mut self, id: ObjectId, now: Time) -> &mut Object<P> {
@@ -52,18 +59,38 @@ pub(super) struct Object<P> {
 
 #[derive(Clone, Debug)]
 enum Kind<P> {
-    Semaphore { permits: u32, waiting: VecDeque<ProcessId> },
+    Semaphore { permits: u32, waiting: VecDeque<ProcessId>, takers: Takers },
     Mutex { owner: Option<ProcessId>, waiting: VecDeque<ProcessId> },
     Condition { waiting: VecDeque<ProcessId> },
     Barrier { size: u32, waiting: VecDeque<ProcessId> },
     Queue { items: VecDeque<P>, waiting: VecDeque<ProcessId> },
 }
 
+/// The processes that have taken permits of a semaphore and not given them back, the latest last: for people
+/// who look for the cause of a deadlock, as a permit belongs to nobody.
+#[derive(Clone, Debug, Default)]
+struct Takers(Vec<ProcessId>);
+
+impl Takers {
+    fn add(&mut self, process: ProcessId) {
+        if self.0.len() == TAKERS {
+            self.0.remove(0);
+        }
+        self.0.push(process);
+    }
+
+    fn remove(&mut self, process: ProcessId) {
+        if let Some(place) = self.0.iter().rposition(|taker| *taker == process) {
+            self.0.remove(place);
+        }
+    }
+}
+
 impl<P> Object<P> {
     pub(super) fn new(kind: ObjectKind) -> Self {
         let waiting = VecDeque::new();
         let kind = match kind {
-            ObjectKind::Semaphore(permits) => Kind::Semaphore { permits, waiting },
+            ObjectKind::Semaphore(permits) => Kind::Semaphore { permits, waiting, takers: Takers::default() },
             ObjectKind::Mutex => Kind::Mutex { owner: None, waiting },
             ObjectKind::Condition => Kind::Condition { waiting },
             ObjectKind::Barrier(size) => Kind::Barrier { size: size.max(1), waiting },
@@ -75,12 +102,29 @@ impl<P> Object<P> {
     /// Whether it is as it was made, so that a new one would do as well.
     pub(super) fn is_as_made(&self, made: ObjectKind) -> bool {
         match &self.kind {
-            Kind::Semaphore { permits, waiting } => {
+            Kind::Semaphore { permits, waiting, .. } => {
                 waiting.is_empty() && made == ObjectKind::Semaphore(*permits)
             }
             Kind::Mutex { owner, waiting } => owner.is_none() && waiting.is_empty(),
             Kind::Condition { waiting } | Kind::Barrier { waiting, .. } => waiting.is_empty(),
             Kind::Queue { items, waiting } => items.is_empty() && waiting.is_empty(),
+        }
+    }
+
+    /// The processes that hold it, or have taken permits of it, as far as that is known.
+    pub(super) fn holders(&self) -> &[ProcessId] {
+        match &self.kind {
+            Kind::Semaphore { takers, .. } => &takers.0,
+            Kind::Mutex { owner, .. } => owner.as_slice(),
+            _ => &[],
+        }
+    }
+
+    /// Of a barrier: how many have come, of how many that must.
+    pub(super) fn come(&self) -> Option<(usize, u32)> {
+        match &self.kind {
+            Kind::Barrier { size, waiting } => Some((waiting.len(), *size)),
+            _ => None,
         }
     }
 
@@ -107,8 +151,9 @@ impl<P> Object<P> {
     pub(super) fn try_acquire(&mut self, process: ProcessId) -> Option<bool> {
         match &mut self.kind {
             Kind::Semaphore { permits: 0, .. } | Kind::Mutex { owner: Some(_), .. } => Some(false),
-            Kind::Semaphore { permits, .. } => {
+            Kind::Semaphore { permits, takers, .. } => {
                 *permits -= 1;
+                takers.add(process);
                 Some(true)
             }
             Kind::Mutex { owner, .. } => {
@@ -132,9 +177,11 @@ impl<P> Object<P> {
     pub(super) fn release(&mut self, process: ProcessId, now: Moment) -> Option<ProcessId> {
         self.given = self.given.later(now);
         match &mut self.kind {
-            Kind::Semaphore { permits, waiting } => {
+            Kind::Semaphore { permits, waiting, takers } => {
+                takers.remove(process);
                 let next = waiting.pop_front();
                 *permits += u32::from(next.is_none());
+                next.into_iter().for_each(|next| takers.add(next));
                 next
             }
             Kind::Mutex { owner, waiting } if *owner == Some(process) => {

@@ -222,7 +222,7 @@ impl Blocked {
             Self::On(_) | Self::Activity(_) | Self::Activities(_) | Self::Acquire(_) => true,
             Self::Barrier(_) | Self::Get(_) | Self::Join(_) => true,
             // Its mutex is to be locked again first; the others give no error.
-            Self::Condition { .. } | Self::LockAgain(_) | Self::No | Self::Sleep => false,
+            Self::Condition(_) | Self::LockAgain(_) | Self::No | Self::Given(_) | Self::Sleep => false,
         }
     }
 }

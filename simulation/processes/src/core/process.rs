@@ -4,7 +4,6 @@
 //! running.
 
 use std::ops::{Index, IndexMut};
-use std::sync::Arc;
 
 use paceline_kernel::Time;
 use smallvec::SmallVec;
@@ -12,7 +11,7 @@ use smallvec::SmallVec;
 use super::cpu::Task;
 use super::moment::Moment;
 use super::numbered::Numbered;
-use super::request::{Answer, ObjectId, ProcessId};
+use super::request::{Answer, Name, ObjectId, ProcessId};
 
 /// A communication or a computation in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +39,8 @@ pub(super) enum Going {
 pub(super) enum Blocked {
     /// It waits for nothing: it runs, or is ready to.
     No,
+    /// The same, and its latest answer gives it something of this object.
+    Given(ObjectId),
     Sleep,
     /// The end of this, which is no activity.
     On(Going),
@@ -50,13 +51,18 @@ pub(super) enum Blocked {
     Acquire(ObjectId),
     /// It was notified, and locks its mutex again.
     LockAgain(ObjectId),
-    Condition {
-        condition: ObjectId,
-        mutex: ObjectId,
-    },
+    /// A notice of a condition variable.
+    Condition(Box<Notice>),
     Barrier(ObjectId),
     Get(ObjectId),
     Join(ProcessId),
+}
+
+/// The condition variable of which a process waits for a notice, and the mutex that it locks again after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Notice {
+    pub(super) condition: ObjectId,
+    pub(super) mutex: ObjectId,
 }
 
 /// Activities that a process waits for.
@@ -103,9 +109,12 @@ pub(super) struct Processes<P> {
     /// Those that have ended in this instant.
     over: Vec<ProcessId>,
     /// In a part of a world: the host of every process that there has been, as nobody there may act on one
-    /// of another host, be it over or not.
-    hosts: Option<Vec<u32>>,
+    /// of another host, be it over or not. In lists of [`HOSTS`], so that they are not copied as they grow.
+    hosts: Option<Vec<Vec<u32>>>,
 }
+
+/// How many hosts stand in a list.
+const HOSTS: usize = 1 << 14;
 
 impl<P> Default for Processes<P> {
     fn default() -> Self {
@@ -131,13 +140,19 @@ impl<P> Processes<P> {
 
     /// On which host a process is or was; only in a part of a world.
     pub(super) fn host_of(&self, id: ProcessId) -> Option<u32> {
-        self.hosts.as_ref()?.get(id.0.wrapping_sub(self.first) as usize).copied()
+        let place = id.0.wrapping_sub(self.first) as usize;
+        self.hosts.as_ref()?.get(place / HOSTS)?.get(place % HOSTS).copied()
     }
 
     pub(super) fn push(&mut self, process: Process<P>) -> ProcessId {
         let number = self.first.checked_add(self.given).expect("there are fewer than 2^32 processes");
         self.given += 1;
-        self.hosts.iter_mut().for_each(|hosts| hosts.push(process.host));
+        if let Some(hosts) = &mut self.hosts {
+            if hosts.last().is_none_or(|last| last.len() == HOSTS) {
+                hosts.push(Vec::new());
+            }
+            hosts.last_mut().expect("there is one with room").push(process.host);
+        }
         self.there.put(number, process);
         ProcessId(number)
     }
@@ -184,10 +199,11 @@ impl<P> IndexMut<ProcessId> for Processes<P> {
     }
 }
 
-/// A process: who it is, what it waits for, and the activities that it holds.
+/// A process: who it is, what it waits for, and the activities that it holds. A world may have millions, so
+/// what few of them have stands [beside](Beside) it.
 #[derive(Clone, Debug)]
 pub(super) struct Process<P> {
-    pub(super) name: Arc<str>,
+    pub(super) name: Name,
     pub(super) host: u32,
     /// When exactly it resumed last: in the present instant while it runs.
     pub(super) moment: Moment,
@@ -205,23 +221,31 @@ pub(super) struct Process<P> {
     /// date.
     pub(super) entered: Time,
     pub(super) answer: Option<Answer<P>>,
-    /// The object of which its latest answer gives it something.
-    pub(super) granted: Option<ObjectId>,
     pub(super) ended: bool,
     pub(super) daemon: bool,
     pub(super) suspended: bool,
     pub(super) restarts: bool,
     /// It waited for a notice longer than it wanted, and locks its mutex again.
     pub(super) late: bool,
+    pub(super) beside: Option<Box<Beside<P>>>,
+}
+
+/// What a process has once it has begun an activity, or another process has waited for its end.
+#[derive(Clone, Debug)]
+pub(super) struct Beside<P> {
     /// Most have one at a time.
-    pub(super) held: SmallVec<[(u32, Held<P>); 1]>,
-    /// The processes that wait for its end.
-    #[expect(clippy::box_collection, reason = "there is next to never anything, and then it is one word")]
-    pub(super) joiners: Option<Box<Vec<ProcessId>>>,
+    held: SmallVec<[(u32, Held<P>); 1]>,
+    joiners: Vec<ProcessId>,
+}
+
+impl<P> Default for Beside<P> {
+    fn default() -> Self {
+        Self { held: SmallVec::new(), joiners: Vec::new() }
+    }
 }
 
 impl<P> Process<P> {
-    pub(super) fn new(name: Arc<str>, host: u32, identity: u64) -> Self {
+    pub(super) fn new(name: Name, host: u32, identity: u64) -> Self {
         Self {
             name,
             host,
@@ -234,24 +258,72 @@ impl<P> Process<P> {
             limit: Time::MAX,
             entered: Time::MAX,
             answer: Some(Answer::Done),
-            granted: None,
             ended: false,
             daemon: false,
             suspended: false,
             restarts: false,
             late: false,
-            held: SmallVec::new(),
-            joiners: None,
+            beside: None,
         }
     }
 
+    /// Whether it waits, and neither runs nor is ready to.
+    pub(super) fn waits(&self) -> bool {
+        !matches!(self.blocked, Blocked::No | Blocked::Given(_))
+    }
+
+    /// The object of which its latest answer gives it something; once.
+    pub(super) fn take_granted(&mut self) -> Option<ObjectId> {
+        let Blocked::Given(object) = self.blocked else { return None };
+        self.blocked = Blocked::No;
+        Some(object)
+    }
+
+    /// The activities that it holds, by number.
+    pub(super) fn each_held(&self) -> impl Iterator<Item = &(u32, Held<P>)> {
+        self.beside.iter().flat_map(|beside| &beside.held)
+    }
+
+    /// What it waits for, and the activities that it holds, by number.
+    pub(super) fn each_held_mut(&mut self) -> (&mut Blocked, impl Iterator<Item = &mut (u32, Held<P>)>) {
+        (&mut self.blocked, self.beside.iter_mut().flat_map(|beside| &mut beside.held))
+    }
+
     pub(super) fn held(&mut self, number: u32) -> Option<&mut Held<P>> {
-        self.held.iter_mut().find(|(activity, _)| *activity == number).map(|(_, held)| held)
+        let held = &mut self.beside.as_mut()?.held;
+        held.iter_mut().find(|(activity, _)| *activity == number).map(|(_, held)| held)
+    }
+
+    /// It holds an activity from now on, of which this is known.
+    pub(super) fn hold(&mut self, number: u32, held: Held<P>) {
+        match self.held(number) {
+            Some(place) => *place = held,
+            None => self.beside.get_or_insert_default().held.push((number, held)),
+        }
     }
 
     pub(super) fn remove_held(&mut self, number: u32) -> Option<Held<P>> {
-        let place = self.held.iter().position(|(activity, _)| *activity == number)?;
-        Some(self.held.swap_remove(place).1)
+        let held = &mut self.beside.as_mut()?.held;
+        let place = held.iter().position(|(activity, _)| *activity == number)?;
+        Some(held.swap_remove(place).1)
+    }
+
+    /// Another process waits for its end.
+    pub(super) fn add_joiner(&mut self, joiner: ProcessId) {
+        self.beside.get_or_insert_default().joiners.push(joiner);
+    }
+
+    /// Another process does not wait for its end any more.
+    pub(super) fn remove_joiner(&mut self, joiner: ProcessId) {
+        if let Some(beside) = &mut self.beside {
+            beside.joiners.retain(|other| *other != joiner);
+        }
+    }
+
+    /// It has ended: what was left of its activities, and the processes that wait for its end.
+    pub(super) fn clear(&mut self) -> (impl Iterator<Item = Held<P>> + use<P>, Vec<ProcessId>) {
+        let Beside { held, joiners } = self.beside.take().map_or_else(Beside::default, |beside| *beside);
+        (held.into_iter().map(|(_, held)| held), joiners)
     }
 
     /// The result of the activity of this number, which is over, and since when; the activity is dropped.
@@ -263,5 +335,17 @@ impl<P> Process<P> {
             },
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_process_is_small() {
+        // With what is kept of its code, 200 bytes is all that one may cost: `tests/memory.rs`.
+        assert!(size_of::<Process<u64>>() <= 120, "{}", size_of::<Process<u64>>());
+        assert!(size_of::<Blocked>() <= 24, "{}", size_of::<Blocked>());
     }
 }

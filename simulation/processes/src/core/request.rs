@@ -15,6 +15,39 @@ use super::wants::{Change, Outcome, ResourceId, ResourceSpec, Value, Want};
 
 pub use super::ids::ProcessId;
 
+/// The name of a process, in messages to people. Clones share the text, and a name is one word.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<Text>);
+
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Text(Box<str>);
+
+impl std::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0.0
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self(Arc::new(Text(name.into())))
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
 /// Where messages are sent to and received from. A mailbox is there from its first use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mailbox {
@@ -189,7 +222,7 @@ pub enum Request<P> {
         /// The host that it runs on, which must be on.
         host: HostId,
         /// Its name in messages to people; others may have the same.
-        name: Arc<str>,
+        name: Name,
     },
     /// To wait until another process has ended.
     Join { process: ProcessId, limit: Option<Time> },
@@ -286,9 +319,10 @@ pub enum Answer<P> {
     /// barrier.
     Truth(bool),
     /// The activity at this place of the list is over, with this result.
-    Which(usize, Box<Answer<P>>),
+    Which(u32, Box<Answer<P>>),
     /// All activities of the list are over, with these results.
-    All(Vec<Answer<P>>),
+    #[expect(clippy::box_collection, reason = "every process keeps an answer, and next to none is this one")]
+    All(Box<Vec<Answer<P>>>),
     /// It did not come about.
     Failed(RequestError),
     /// The answer to a claim, by its number.

@@ -12,12 +12,35 @@ use super::moment::Moment;
 use super::process::{Blocked, Held, Several, Side};
 use super::request::{Answer, ProcessId, RequestError};
 
+/// How a wait of a process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// What it waited for has happened.
+    Done,
+    /// A message, or an item of a queue, has come.
+    Message,
+    /// Whether it is so.
+    Truth(bool),
+    /// It did not come about.
+    Failed(RequestError),
+}
+
 impl<P, N: Network> Core<P, N> {
+    /// How the wait of a process in the round has ended; before its answer is taken.
+    pub fn outcome(&self, process: ProcessId) -> WaitEnd {
+        match &self.processes[process].answer {
+            Some(Answer::Message(_)) => WaitEnd::Message,
+            Some(Answer::Truth(truth)) => WaitEnd::Truth(*truth),
+            Some(Answer::Failed(failure)) => WaitEnd::Failed(*failure),
+            _ => WaitEnd::Done,
+        }
+    }
+
     pub(super) fn resume_with(&mut self, id: ProcessId, answer: Answer<P>) {
         let Some(process) = self.processes.get_mut(id).filter(|process| !process.ended) else { return };
         let late = std::mem::take(&mut process.late);
         let answer = if late { Answer::Failed(RequestError::TimedOut) } else { answer };
-        (process.blocked, process.granted) = (Blocked::No, None);
+        process.blocked = Blocked::No;
         process.moment = process.moment.later(self.cause);
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | answer.code();
@@ -53,15 +76,13 @@ impl<P, N: Network> Core<P, N> {
             *left -= 1;
             if *left == 0 {
                 let numbers = std::mem::take(numbers);
-                let over = numbers
-                    .iter()
-                    .filter_map(|number| process.take_over(*number))
-                    .map(|(over, _)| over)
-                    .collect();
-                self.resume_with(id, Answer::All(over));
+                let over =
+                    numbers.iter().filter_map(|number| process.take_over(*number)).map(|(over, _)| over);
+                let over = over.collect();
+                self.resume_with(id, Answer::All(Box::new(over)));
             }
         } else if let Some((answer, _)) = process.take_over(number) {
-            self.resume_with(id, Answer::Which(place, Box::new(answer)));
+            self.resume_with(id, Answer::Which(place as u32, Box::new(answer)));
         }
     }
 
@@ -74,7 +95,7 @@ impl<P, N: Network> Core<P, N> {
             return;
         }
         process.entered = Time::MAX;
-        if process.ended || process.blocked == Blocked::No || process.limit == Time::MAX {
+        if process.ended || !process.waits() || process.limit == Time::MAX {
             return;
         }
         if process.limit > self.now {
@@ -87,8 +108,8 @@ impl<P, N: Network> Core<P, N> {
             Blocked::Sleep => Answer::Done,
             _ => Answer::Failed(RequestError::TimedOut),
         };
-        let notice = match process.blocked {
-            Blocked::Condition { mutex, .. } => Some(mutex),
+        let notice = match &process.blocked {
+            Blocked::Condition(notice) => Some(notice.mutex),
             _ => None,
         };
         self.because(exact);

@@ -8,7 +8,7 @@ use paceline_kernel::Time;
 use paceline_network::Network;
 
 use super::Core;
-use super::process::Blocked;
+use super::process::{Blocked, Notice};
 use super::request::{Answer, ObjectId, ObjectKind, ProcessId, RequestError};
 
 impl<P, N: Network> Core<P, N> {
@@ -20,7 +20,7 @@ impl<P, N: Network> Core<P, N> {
     fn grant(&mut self, id: ProcessId, object: ObjectId, answer: Answer<P>) {
         self.resume_with(id, answer);
         if let Some(process) = self.processes.get_mut(id) {
-            process.granted = Some(object);
+            process.blocked = Blocked::Given(object);
         }
     }
 
@@ -45,10 +45,10 @@ impl<P, N: Network> Core<P, N> {
 
     /// A process gives up its last request; `answer` is the one that it got and did not look at.
     pub(super) fn abandon_request(&mut self, id: ProcessId, answer: Option<Answer<P>>) {
-        self.withdraw(id);
         let process = &mut self.processes[id];
+        let granted = process.take_granted();
         let answer = Answer::take_plain(&mut process.answer).or(answer);
-        let granted = process.granted.take();
+        self.withdraw(id);
         self.give_back(id, granted, answer);
     }
 
@@ -108,14 +108,15 @@ impl<P, N: Network> Core<P, N> {
         }
         self.release(id, mutex);
         self.objects.get(condition, self.now).wait(id);
-        self.block(id, Blocked::Condition { condition, mutex }, limit);
+        self.block(id, Blocked::Condition(Box::new(Notice { condition, mutex })), limit);
     }
 
     pub(super) fn notify(&mut self, condition: ObjectId, all: bool) {
         let cause = self.cause;
         while let Some(next) = self.objects.get(condition, self.now).notify() {
             self.cause = cause;
-            if let Blocked::Condition { mutex, .. } = self.processes[next].blocked {
+            if let Blocked::Condition(notice) = &self.processes[next].blocked {
+                let mutex = notice.mutex;
                 self.lock_again(next, mutex);
             }
             if !all {

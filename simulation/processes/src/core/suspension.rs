@@ -18,10 +18,11 @@ impl<P> Process<P> {
     /// Calls `act` for whatever is in progress and belongs to the process, with the side that is informed of
     /// its end.
     fn each_going(&mut self, id: ProcessId, mut act: impl FnMut(&mut Going, Side)) {
-        if let Blocked::On(going) = &mut self.blocked {
+        let (blocked, held) = self.each_held_mut();
+        if let Blocked::On(going) = blocked {
             act(going, Side::Waiting(id));
         }
-        for (number, held) in &mut self.held {
+        for (number, held) in held {
             if let Held::Going(going) = held {
                 act(going, Side::Holding(id, *number));
             }

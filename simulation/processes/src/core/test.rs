@@ -1,8 +1,6 @@
 //! What is over is forgotten: after many short processes with all that they use, a core keeps no more than of
 //! a few.
 
-use std::sync::Arc;
-
 use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
 
@@ -17,7 +15,7 @@ fn shorts(count: u64, acts: impl Fn(&mut Core<u64, Constant>, ProcessId, u64)) -
     let never = Request::Receive { from: "never".into(), limit: None };
     for number in 0..count {
         assert_eq!(core.next_round(Time::MAX, &mut round), Step::Round);
-        let name: Arc<str> = format!("short {number}").into();
+        let name = Name::from(&*format!("short {number}"));
         let host = HostId((number % 2) as u32);
         let child = core.request(boss, Request::Spawn { host, name }).expect("it is spawned");
         while core.next_round(Time::MAX, &mut round) == Step::Round && !round.contains(&child) {}

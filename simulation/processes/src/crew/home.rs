@@ -16,7 +16,7 @@ use super::{Crew, Ordering, PoisonError, Shared, Time, Turning};
 use crate::context::COORDINATOR;
 use crate::desk::Spawned;
 use crate::task::{Parts, Task, Turn, Turns};
-use crate::watchdog::Watchdog;
+use crate::watchdog::Watch;
 
 /// What is to be done with the tasks of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl<P: Send + 'static> Shared<P> {
         self.at_home[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn watch_list(&self, place: usize, watchdog: &Watchdog) {
-        self.list(place).turns.watch(watchdog);
+    pub(super) fn watch_list(&self, place: usize, watch: &Watch) {
+        self.list(place).turns.watch(watch);
     }
 
     /// Does what this thread has to.
@@ -94,6 +94,7 @@ impl<P: Send + 'static> Crew<P> {
         self.have_done(Job::Run(now), lists);
         let mut lists: Vec<MutexGuard<'_, List<P>>> =
             (0..size).map(|place| self.shared.list(place)).collect();
+        lists.iter_mut().for_each(|list| turns.hooks().append(list.turns.hooks()));
         let mut done: Vec<_> = lists.iter_mut().map(|list| Done::of(list)).collect();
         places.into_iter().map(|place| done[place].next(turns)).collect()
     }

@@ -3,27 +3,36 @@
 //! Invariants: the core answers the requests of a round in the order of the round, wherever the code of its
 //! processes ran; a process that has ended has no task.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::core::{Core, Decider, Numbered, ProcessId, Request, RoundCounts, Rounds, Step};
-use paceline_kernel::{Rng, Time};
+use crate::core::{Answer, Core, Decider, Numbered, ProcessId, Request, RoundCounts, Rounds, Step, WaitEnd};
+use paceline_kernel::{PanicNote, Rng, Time};
 use paceline_network::Network;
 
 use super::{Added, Observer, OnPanic, Settings};
 use crate::Process;
 use crate::context::{ContextKind, OnCoroutine, OnThread};
+use crate::control::Stepping;
 use crate::crew::{Crew, Turning};
-use crate::desk::{Make, Spawned};
+use crate::desk::{Beginning, Hook, Make, Spawned};
 use crate::meter::Meter;
 use crate::report::RunError;
 use crate::round::RoundRecord;
 use crate::standstill::Standstill;
-use crate::task::{Parts, Task, Turn, Turns, message};
-use crate::watchdog::{Stall, Watchdog};
+use crate::task::{Parts, Task, Turn, Turns};
+use crate::watchdog::{Stall, Watch};
 use paceline_engine::EndedBy;
+
+/// So many processes of a round have their turns before what they ask for is handed in: few enough that both
+/// are still in the caches of the processor.
+const BATCH: usize = 1024;
+/// The same on many threads, which must wait for each other after it.
+const PARALLEL_BATCH: usize = 1 << 16;
+
+/// Answers to the processes of a large round, taken before any of them has its turn; the first comes last.
+pub(super) type Answers<P> = Option<Vec<Option<Answer<P>>>>;
 
 /// A run, or the part of one that is in a federate.
 pub(crate) struct Run<P, N> {
@@ -36,15 +45,20 @@ pub(crate) struct Run<P, N> {
     observer: Option<Observer>,
     /// For the observer: processes that others have ended since the last round.
     killed: Vec<ProcessId>,
+    /// For the observer: how the waits of those in the round have ended.
+    outcomes: Vec<WaitEnd>,
     /// Processes that have panicked: when, which, with what identity, and what they said.
     pub(crate) panicked: Vec<(Time, ProcessId, u64, String)>,
     /// What makes processes again that come back with their host.
     makes: BTreeMap<ProcessId, Make<P>>,
+    /// What is to be done when processes have ended, in the order in which they asked for it.
+    pub(super) hooks: BTreeMap<ProcessId, Vec<Hook>>,
     pub(crate) counts: RoundCounts,
     decider: Decider,
     pub(crate) meter: Meter,
-    pub(super) watchdog: Watchdog,
+    pub(super) watch: Watch,
     standstill: Standstill,
+    pub(super) stepping: Stepping,
     /// Between rounds: memory for the next.
     round: Vec<ProcessId>,
     turns: Option<Turns<P>>,
@@ -52,11 +66,11 @@ pub(crate) struct Run<P, N> {
     pub(super) ending: Option<Turns<P>>,
 }
 
-/// When the code of a round ran, and whether several threads ran it.
+/// When the code of a round began, how long it took in all, and whether several threads ran it.
 #[derive(Clone, Copy)]
 struct Coded {
     begin: Instant,
-    end: Instant,
+    code: Duration,
     is_parallel: bool,
 }
 
@@ -67,10 +81,10 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         first: u32,
         settings: Settings,
         observer: Option<Observer>,
+        watch: Watch,
     ) -> Self {
         core.gather(settings.outputs());
         let threads = settings.threads;
-        let watchdog = Watchdog::start(settings.stall.clone());
         Self {
             core,
             tasks: Numbered::from(first),
@@ -78,13 +92,16 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             settings,
             observer,
             killed: Vec::new(),
+            outcomes: Vec::new(),
             panicked: Vec::new(),
             makes: BTreeMap::new(),
+            hooks: BTreeMap::new(),
             counts: RoundCounts::default(),
             decider: Decider::new(Rounds::Never),
             meter: Meter::new(threads, Instant::now()),
-            watchdog,
+            watch,
             standstill: Standstill::default(),
+            stepping: Stepping::No,
             round: Vec::new(),
             turns: None,
             ending: None,
@@ -94,22 +111,21 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     /// Gives a process of the core its code.
     fn attach(&mut self, id: ProcessId, spawned: Spawned<P>) {
         let (name, host) = self.core.about(id);
-        self.watchdog.know(id, name, host);
-        let cx = Process::new(id, host, Arc::clone(name));
-        let body = match spawned {
-            Spawned::Once(body) => body(cx),
+        self.watch.know(id, name, host);
+        let cx = Process::new(id, host, name.clone());
+        let mut code = match spawned {
+            Spawned::Once(code) => code,
             Spawned::Again(make) => {
                 self.core.request(id, Request::RestartWithHost);
-                let body = Arc::clone(&make);
-                self.makes.insert(id, make);
-                // Not before its turn.
-                Box::pin(async move { body(cx).await })
+                self.makes.insert(id, Arc::clone(&make));
+                Beginning::new(move |cx| make(cx))
             }
         };
+        code.give(cx);
         let body = match self.settings.context {
-            ContextKind::Future => body,
-            ContextKind::Coroutine => Box::pin(OnCoroutine::<P>::new(body)),
-            ContextKind::Thread => Box::pin(OnThread::new(body)),
+            ContextKind::Future => Box::into_pin(code as Box<dyn Future<Output = ()> + Send>),
+            ContextKind::Coroutine => Box::pin(OnCoroutine::<P>::new(code.whole())),
+            ContextKind::Thread => Box::pin(OnThread::new(code.whole())),
         };
         let task = Task::new(id, Rng::new(self.settings.seed, self.core.identity(id)), body);
         self.tasks.put(id.0, task);
@@ -129,7 +145,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         if crew.is_some() {
             self.decider = Decider::new(self.settings.rounds);
         }
-        crew.iter().for_each(|crew| crew.watch(&self.watchdog));
+        crew.iter().for_each(|crew| crew.watch(&self.watch));
         self.crew = crew.map(Arc::new);
         self.work(until)
     }
@@ -139,7 +155,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         let (mut round, mut running) = (std::mem::take(&mut self.round), Vec::new());
         let mut turns = self.turns.take().unwrap_or_else(|| {
             let mut turns = Turns::new();
-            turns.watch(&self.watchdog);
+            turns.watch(&self.watch);
             turns
         });
         let ended = self.rounds(self.crew.clone().as_deref(), until, &mut round, &mut running, &mut turns);
@@ -165,8 +181,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 Step::Horizon => return Ok(EndedBy::Horizon),
                 Step::Deadlock(stuck) => return Err(RunError::Deadlock { time: self.core.now(), stuck }),
             }
-            let coded = self.run_round(crew, round, running, turns);
-            self.answer(round, turns)?;
+            let coded = self.run_round(crew, round, running, turns)?;
+            self.clear_away()?;
             self.check_outputs()?;
             self.observe(round, coded);
             if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
@@ -181,70 +197,146 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// Runs the code of all processes of a round, by the crew where that is worth it or where they are at
-    /// home there. Says in what time, if anybody wants to know.
+    /// home there, and hands in what it asks for. Says in what time, if anybody wants to know.
     fn run_round(
         &mut self,
         crew: Option<&Crew<P>>,
         round: &[ProcessId],
         running: &mut Vec<Turning<P>>,
         turns: &mut Turns<P>,
-    ) -> Option<Coded> {
+    ) -> Result<Option<Coded>, RunError> {
         let counts = &mut self.counts;
         counts.largest = counts.largest.max(round.len() as u64);
         counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
         let kind = self.core.kind(round[0]);
         let how = self.decider.decide(round.len(), kind);
-        let is_parallel = crew.is_some() && how.parallel;
+        let is_parallel = crew.is_some() && how.parallel && self.stepping == Stepping::No;
         let is_metered = self.meter.wants(round.len(), is_parallel);
-        let begin = (how.timed || is_metered || self.observer.is_some()).then(Instant::now);
+        let is_timed = how.timed || is_metered || self.observer.is_some();
         if is_parallel {
             self.counts.parallel_rounds += 1;
             self.counts.parallel_steps += round.len() as u64;
         }
-        let bound = self.has_homes(round, is_parallel);
-        match crew.filter(|_| is_parallel || bound) {
-            Some(crew) if bound => self.run_at_home(crew, round, is_parallel, turns),
-            Some(crew) => self.run_together(crew, round, running, turns),
-            None => self.run_in_turn(round, turns),
+        if self.observer.is_some() {
+            self.outcomes.clear();
+            self.outcomes.extend(round.iter().map(|id| self.core.outcome(*id)));
         }
-        let begin = begin?;
-        let coded = Coded { begin, end: Instant::now(), is_parallel };
-        let took = coded.end - coded.begin;
+        let begin = is_timed.then(Instant::now);
+        let code = self.run_batches(crew, round, is_parallel, is_timed, (running, turns))?;
         if how.timed {
-            self.decider.took(round.len(), kind, how.parallel, took.as_nanos() as f64);
+            self.decider.took(round.len(), kind, how.parallel, code.as_nanos() as f64);
         }
         if is_metered {
-            self.meter.took(round.len(), is_parallel, took);
+            self.meter.took(round.len(), is_parallel, code);
         }
-        Some(coded)
+        Ok(begin.map(|begin| Coded { begin, code, is_parallel }))
     }
 
-    /// Hands in what the processes of a round have asked for, in the order of the round: it is that of the
-    /// core's answers, wherever their code ran.
-    fn answer(&mut self, round: &[ProcessId], turns: &mut Turns<P>) -> Result<(), RunError> {
+    /// Runs the code of a round, and hands in what it asks for. Gives the time that the code took, if it is
+    /// to be measured.
+    ///
+    /// A large round is not run whole first: what all its processes ask for would take more memory than they
+    /// do. Nothing depends on that, as code sees no more of the world than its answer, and the time; but what
+    /// is done when a process has ended may be seen by others of the round, and is done after their turns.
+    fn run_batches(
+        &mut self,
+        crew: Option<&Crew<P>>,
+        round: &[ProcessId],
+        is_parallel: bool,
+        is_timed: bool,
+        (running, turns): (&mut Vec<Turning<P>>, &mut Turns<P>),
+    ) -> Result<Duration, RunError> {
+        // Looked at once a round: whoever asks waits for it to end.
+        let is_stepped = self.stepping != Stepping::No || self.settings.control.exchange().is_asked();
+        let size = match (is_stepped, is_parallel) {
+            (true, _) => 1,
+            (false, true) => PARALLEL_BATCH,
+            (false, false) => BATCH,
+        };
+        let outcomes: Vec<WaitEnd> = match is_stepped {
+            true => round.iter().map(|id| self.core.outcome(*id)).collect(),
+            false => Vec::new(),
+        };
+        // Whoever is ended by another in this round takes its turn with its answer all the same.
+        let mut answers: Answers<P> =
+            (round.len() > size).then(|| round.iter().rev().map(|id| self.core.answer(*id)).collect());
+        let (mut handed, mut run, mut code) = (0, 0, Duration::ZERO);
+        while run < round.len() {
+            let batch = &round[run..round.len().min(run + size)];
+            if is_stepped {
+                self.attend();
+            }
+            let start = is_timed.then(Instant::now);
+            self.run_code(crew, batch, is_parallel, &mut answers, (running, turns));
+            code += start.map_or(Duration::ZERO, |start| start.elapsed());
+            run += batch.len();
+            for (id, hook) in turns.hooks().drain(..) {
+                self.hooks.entry(id).or_default().push(hook);
+            }
+            if run == round.len() || self.hooks.is_empty() {
+                self.hand_in_all(&round[handed..run], turns)?;
+                handed = run;
+            }
+            if is_stepped {
+                self.stepped(batch[0], outcomes[run - 1]);
+            }
+            if let Some(answers) = answers.as_mut().filter(|answers| answers.len() < answers.capacity() / 2) {
+                answers.shrink_to_fit();
+            }
+        }
+        Ok(code)
+    }
+
+    /// Runs the code of these processes, with the answers taken before, where they were.
+    fn run_code(
+        &mut self,
+        crew: Option<&Crew<P>>,
+        batch: &[ProcessId],
+        is_parallel: bool,
+        answers: &mut Answers<P>,
+        (running, turns): (&mut Vec<Turning<P>>, &mut Turns<P>),
+    ) {
+        let is_bound = self.has_homes(batch, is_parallel);
+        match crew.filter(|_| is_parallel || is_bound) {
+            Some(crew) if is_bound => self.run_at_home(crew, batch, is_parallel, answers, turns),
+            Some(crew) => self.run_together(crew, batch, answers, running, turns),
+            None => self.run_in_turn(batch, answers, turns),
+        }
+    }
+
+    /// Hands in what these processes have asked for in their turns.
+    fn hand_in_all(&mut self, processes: &[ProcessId], turns: &mut Turns<P>) -> Result<(), RunError> {
         let Parts { requests, spawned, ends } = turns.parts();
         let (mut requests, mut spawned, mut before) = (requests.drain(..), spawned.drain(..), 0);
-        for (id, (turn, end)) in round.iter().zip(ends.drain(..)) {
+        for (id, (turn, end)) in processes.iter().zip(ends.drain(..)) {
             let asked = requests.by_ref().take(end - std::mem::replace(&mut before, end));
             self.hand_in(*id, asked, &mut spawned);
             if !matches!(turn, Turn::Waits) {
                 self.settle(*id, turn)?;
             }
         }
-        drop((requests, spawned));
-        self.clear_away()
+        Ok(())
+    }
+
+    /// The answer to a process of the round.
+    pub(super) fn answer(&mut self, id: ProcessId, answers: &mut Answers<P>) -> Option<Answer<P>> {
+        match answers {
+            Some(answers) => answers.pop().flatten(),
+            None => self.core.answer(id),
+        }
     }
 
     /// Shows a round to the observer.
     fn observe(&mut self, processes: &[ProcessId], coded: Option<Coded>) {
-        if let Some((observer, Coded { begin, end, is_parallel })) = self.observer.as_mut().zip(coded) {
+        if let Some((observer, Coded { begin, code, is_parallel })) = self.observer.as_mut().zip(coded) {
             observer(&RoundRecord {
                 time: self.core.now(),
                 processes,
+                outcomes: &self.outcomes,
                 is_parallel,
                 start: begin - self.meter.begun,
-                code: end - begin,
-                answers: end.elapsed(),
+                code,
+                answers: begin.elapsed().saturating_sub(code),
                 killed: &self.killed,
                 world: &self.core,
             });
@@ -263,7 +355,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     fn report_standstill(&self, process: ProcessId, rounds: u64) {
         if let Some(listener) = &self.settings.stall.1 {
             let (name, host) = self.core.about(process);
-            let (name, time, rounds) = (Arc::clone(name), self.core.now(), Some(rounds));
+            let (name, time, rounds) = (name.clone(), self.core.now(), Some(rounds));
             listener(&Stall { process, name, host, time, rounds });
         }
     }
@@ -281,7 +373,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 return Err(RunError::Strays { process: id, name, time: self.core.now() });
             }
             Turn::Panicked(panic) => {
-                self.panicked(id, &*panic)?;
+                self.panicked(id, *panic)?;
                 self.makes.remove(&id);
                 self.core.end(id);
             }
@@ -290,12 +382,13 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// A process, or what it had done at its end, has panicked: that is noted, where it does not end the run.
-    pub(super) fn panicked(&mut self, id: ProcessId, panic: &(dyn Any + Send)) -> Result<(), RunError> {
-        let (message, name, time) = (message(panic), self.core.about(id).0, self.core.now());
+    pub(super) fn panicked(&mut self, id: ProcessId, note: PanicNote) -> Result<(), RunError> {
+        let ((name, host), time) = (self.core.about(id), self.core.now());
         if self.settings.on_panic == OnPanic::Run {
-            return Err(RunError::Panic { process: id, name: name.to_string(), time, message });
+            return Err(RunError::Panic { process: id, name: name.to_string(), host: host.0, time, note });
         }
-        self.panicked.push((time, id, self.core.identity(id), message));
+        let place = note.place.map_or_else(String::new, |place| format!(" ({place})"));
+        self.panicked.push((time, id, self.core.identity(id), format!("{}{place}", note.message)));
         Ok(())
     }
 
@@ -327,7 +420,12 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             if self.observer.is_some() {
                 self.killed.extend(&killed);
             }
-            killed.into_iter().try_for_each(|id| self.dismiss(id))?;
+            for id in killed {
+                if !self.makes.is_empty() && !self.core.comes_back(id) {
+                    self.makes.remove(&id);
+                }
+                self.dismiss(id)?;
+            }
         }
         Ok(())
     }

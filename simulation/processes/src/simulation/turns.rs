@@ -4,7 +4,7 @@
 use crate::core::{ProcessId, Request};
 use paceline_network::Network;
 
-use super::run::Run;
+use super::run::{Answers, Run};
 use crate::context::{COORDINATOR, ContextKind};
 use crate::crew::{Crew, Turning};
 use crate::report::RunError;
@@ -13,60 +13,67 @@ use crate::task::{Parts, Turns};
 const CODE: &str = "who is in a round has code";
 
 impl<P: Send + 'static, N: Network> Run<P, N> {
-    /// Resumes all processes of a round, one after the other.
-    pub(super) fn run_in_turn(&mut self, round: &[ProcessId], turns: &mut Turns<P>) {
+    /// Resumes all processes of a batch, one after the other.
+    pub(super) fn run_in_turn(
+        &mut self,
+        batch: &[ProcessId],
+        answers: &mut Answers<P>,
+        turns: &mut Turns<P>,
+    ) {
         let now = self.core.now();
-        for id in round {
-            let task = self.tasks.get_mut(id.0).expect(CODE);
-            turns.run(task, now, self.core.answer(*id));
+        for id in batch {
+            let answer = self.answer(*id, answers);
+            turns.run(self.tasks.get_mut(id.0).expect(CODE), now, answer);
         }
     }
 
-    /// Resumes all processes of a round, on many threads.
+    /// Resumes all processes of a batch, on many threads.
     pub(super) fn run_together(
         &mut self,
         crew: &Crew<P>,
-        round: &[ProcessId],
+        batch: &[ProcessId],
+        answers: &mut Answers<P>,
         running: &mut Vec<Turning<P>>,
         turns: &mut Turns<P>,
     ) {
         let now = self.core.now();
-        for id in round {
-            let task = self.tasks.lend(id.0).expect(CODE);
-            running.push((task, self.core.answer(*id)));
+        for id in batch {
+            let answer = self.answer(*id, answers);
+            running.push((self.tasks.lend(id.0).expect(CODE), answer));
         }
         crew.run(now, running, turns);
-        for (id, (task, _)) in round.iter().zip(running.drain(..)) {
+        for (id, (task, _)) in batch.iter().zip(running.drain(..)) {
             self.tasks.put_back(id.0, task);
         }
     }
 
-    /// Whether a process in the round must resume at home, if the coordinating thread runs it, or many.
-    pub(super) fn has_homes(&self, round: &[ProcessId], parallel: bool) -> bool {
+    /// Whether a process in the batch must resume at home, if the coordinating thread runs it, or many.
+    pub(super) fn has_homes(&self, batch: &[ProcessId], parallel: bool) -> bool {
         if self.settings.context != ContextKind::Coroutine || self.crew.is_none() {
             return false;
         }
         let anywhere = if parallel { 0 } else { COORDINATOR };
-        let mut tasks = round.iter().filter_map(|id| self.tasks.get(id.0));
+        let mut tasks = batch.iter().filter_map(|id| self.tasks.get(id.0));
         tasks.any(|task| task.home() > anywhere)
     }
 
-    /// Resumes all processes of a round, those with a home there; the others on many threads if they are to
+    /// Resumes all processes of a batch, those with a home there; the others on many threads if they are to
     /// be `spread`.
     pub(super) fn run_at_home(
         &mut self,
         crew: &Crew<P>,
-        round: &[ProcessId],
+        batch: &[ProcessId],
         spread: bool,
+        answers: &mut Answers<P>,
         turns: &mut Turns<P>,
     ) {
-        let turning = round.iter().map(|id| {
-            let task = self.tasks.lend(id.0).expect(CODE);
-            (task, self.core.answer(*id))
+        let turning = batch.iter().map(|id| {
+            let answer = self.answer(*id, answers);
+            (self.tasks.lend(id.0).expect(CODE), answer)
         });
         let turning = turning.collect();
         let tasks = crew.run_at_home(self.core.now(), turning, spread, turns);
-        for (id, task) in round.iter().zip(tasks) {
+        for (id, task) in batch.iter().zip(tasks) {
             self.tasks.put_back(id.0, task);
         }
     }
@@ -74,7 +81,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     /// A process has ended: its code is dropped, what it holds is released, and its hooks are called.
     pub(super) fn dismiss(&mut self, id: ProcessId) -> Result<(), RunError> {
         let Some(mut task) = self.tasks.take(id.0) else { return Ok(()) };
-        self.watchdog.forget(id);
+        self.watch.forget(id);
         let (mut turns, now) = (self.ending.take().unwrap_or_else(Turns::new), self.core.now());
         match &self.crew {
             Some(crew) if task.home() > COORDINATOR => crew.drop_at_home(&mut task, now, &mut turns),
@@ -83,7 +90,12 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         let Parts { requests, spawned, ends } = turns.parts();
         self.hand_in(id, requests.drain(..), &mut spawned.drain(..));
         ends.clear();
-        let panics = if task.has_hooks() { turns.call_hooks(&mut task, now) } else { Vec::new() };
+        for (id, hook) in turns.hooks().drain(..) {
+            self.hooks.entry(id).or_default().push(hook);
+        }
+        let hooks = if self.hooks.is_empty() { None } else { self.hooks.remove(&id) };
+        let panics = hooks.map_or_else(Vec::new, |hooks| turns.call_hooks(&mut task, now, hooks));
+        turns.hooks().clear();
         // Nobody hears a process that has ended; what it measures counts.
         let Parts { requests, spawned, .. } = turns.parts();
         for request in requests.drain(..).filter(|request| matches!(request, Request::Measure(..))) {
@@ -91,6 +103,6 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         }
         spawned.clear();
         self.ending = Some(turns);
-        panics.into_iter().try_for_each(|panic| self.panicked(id, &*panic))
+        panics.into_iter().try_for_each(|panic| self.panicked(id, panic))
     }
 }

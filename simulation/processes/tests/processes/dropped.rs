@@ -266,6 +266,6 @@ fn a_wait_that_is_dropped_is_over() {
         .await;
     });
     assert!(
-        matches!(greedy.run(), Err(RunError::Panic { message, .. }) if message.contains("one thing at a time"))
+        matches!(greedy.run(), Err(RunError::Panic { note, .. }) if note.message.contains("one thing at a time"))
     );
 }

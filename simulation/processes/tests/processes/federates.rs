@@ -312,7 +312,7 @@ fn of_several_failures_the_earliest_is_reported() {
             });
         }
         let error = simulation.threads(threads).run().unwrap_err().to_string();
-        assert!(error.contains("process 15 `p15` panicked at 0.7s: at 0.7s"), "{error}");
+        assert!(error.contains("process 15 `p15` on host 15 panicked at 0.7s: at 0.7s"), "{error}");
     }
 }
 

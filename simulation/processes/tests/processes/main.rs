@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, read};
-use paceline_processes::{Activity, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation};
+use paceline_processes::{
+    Activity, ContextKind, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation,
+};
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
@@ -328,7 +330,7 @@ fn what_ends_a_run_is_reported_by_process_and_time() {
     };
     let mut bad = world();
     bad.spawn("bad", HERE, panics);
-    assert_eq!(error_of(bad), "process 0 `bad` panicked at 1s: no more of 7");
+    assert_eq!(error_of(bad), "process 0 `bad` on host 0 panicked at 1s: no more of 7");
     let mut one = world().on_panic(OnPanic::Process);
     one.spawn("bad", HERE, panics);
     one.spawn("good", HERE, async |cx: Process<u32>| cx.sleep(secs(3)).await);

@@ -59,7 +59,7 @@ fn blocks(context: ContextKind, threads: usize) -> String {
         cx.block_on(cx.sleep(secs(1)));
         panic!("on a stack");
     });
-    assert_eq!(panics.run().unwrap_err().to_string(), "process 0 `bad` panicked at 1s: on a stack");
+    assert_eq!(panics.run().unwrap_err().to_string(), "process 0 `bad` on host 0 panicked at 1s: on a stack");
     let mut stuck = self::world().context(context).threads(threads);
     stuck.spawn("waits", HERE, async |cx: Process<u32>| {
         assert_eq!(cx.block_on(cx.receive("nothing")), Ok(0));
