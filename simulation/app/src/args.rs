@@ -133,6 +133,30 @@ pub enum CtlCommand {
         #[command(flatten)]
         run: WhichRun,
     },
+    /// Says why a process of a model of processes waits: for what, since when, and who holds that
+    Why {
+        /// The process, by its number or its name
+        process: String,
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Lets one process of a model of processes resume, and shows which; then the run waits before each turn
+    /// of a process, until the next step or `ctl go`. Results stay the same
+    Step {
+        /// The number of steps
+        #[arg(default_value_t = 1)]
+        steps: u32,
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Lets a run that is stepped go on
+    Go {
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
 }
 
 /// One of the runs on this machine.

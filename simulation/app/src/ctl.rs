@@ -1,4 +1,5 @@
-//! `paceline ctl`: asks a running run how far it is, and changes its number of threads.
+//! `paceline ctl`: asks a running run how far it is, changes its number of threads, steps one of processes,
+//! and asks it why a process waits.
 //!
 //! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see
 //! [`Control`]). A request is a line, and so is the answer, which starts with `ok` or `error`. A socket
@@ -24,7 +25,11 @@ pub fn ctl(command: &CtlCommand) -> Result<(), CommandError> {
     let (request, WhichRun { pid }) = match command {
         CtlCommand::Status { run } => ("status".to_owned(), run),
         CtlCommand::Threads { threads, run } => (format!("threads {threads}"), run),
+        CtlCommand::Why { process, run } => (format!("why {process}"), run),
+        CtlCommand::Step { run, .. } => ("step".to_owned(), run),
+        CtlCommand::Go { run } => ("go".to_owned(), run),
     };
+    let times = if let CtlCommand::Step { steps, .. } = command { *steps } else { 1 };
     let runs =
         folder::runs().map_err(|reason| CommandError::Ctl(format!("cannot look for runs: {reason}")))?;
     let chosen = match (pid, &runs[..]) {
@@ -45,13 +50,19 @@ pub fn ctl(command: &CtlCommand) -> Result<(), CommandError> {
             )));
         }
     };
-    match folder::ask(&chosen.socket, &request) {
+    (0..times).try_for_each(|_| ask(chosen, &request))
+}
+
+/// Sends a request to a run, and prints its answer.
+#[cfg(unix)]
+fn ask(run: &folder::Run, request: &str) -> Result<(), CommandError> {
+    match folder::ask(&run.socket, request) {
         Ok(answer) => match answer.split_once(' ') {
             Some(("ok", said)) => stdout::print(&format!("{said}\n")),
             Some((_, said)) => Err(CommandError::Ctl(said.to_owned())),
-            None => Err(CommandError::Ctl(format!("process {} has ended", chosen.pid))),
+            None => Err(CommandError::Ctl(format!("process {} has ended", run.pid))),
         },
-        Err(reason) => Err(CommandError::Ctl(format!("process {} does not answer: {reason}", chosen.pid))),
+        Err(reason) => Err(CommandError::Ctl(format!("process {} does not answer: {reason}", run.pid))),
     }
 }
 
@@ -92,6 +103,12 @@ pub struct Control;
 impl Control {
     /// Opens nothing: only Unix has the sockets.
     pub fn open(_: &str, _: &paceline_engine::Monitor, _: bool) -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Likewise.
+    #[cfg(feature = "processes")]
+    pub fn of_processes(_: &str, _: &paceline_processes::Control, _: u32) -> std::io::Result<Self> {
         Ok(Self)
     }
 }

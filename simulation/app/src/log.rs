@@ -1,10 +1,10 @@
-//! `--log` and its options: the events that happened to some LPs in a span of simulated time, a line of JSON
-//! each.
+//! `--log` and its options: the events that happened to some LPs in a span of simulated time, or the waits of
+//! some processes that ended in it, a line of JSON each.
 //!
-//! Invariants: lines are in the order of time and LP, those of one LP in the order in which it handled them,
-//! and only events that are final are among them. So a log is the same, byte for byte, under every protocol,
-//! partition and number of threads. Under its own name it is complete or not there, but where there is no
-//! room for all of it: then it has the first events, and its last line says so.
+//! Invariants: lines are in the order of time and LP or process, those of one LP in the order in which it
+//! handled them, and only events that are final are among them. So a log is the same, byte for byte, under
+//! every protocol, partition and number of threads. Under its own name it is complete or not there, but where
+//! there is no room for all of it: then it has the first events, and its last line says so.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -33,6 +33,9 @@ pub struct LogArguments {
     /// Writes the events that happened into this file, in the order of their times: a line of JSON each,
     /// with `time_ns` (`time_ps` in a program that counts picoseconds), `lp` and `event`
     ///
+    /// For a model of processes it writes their waits, in the order of their ends: `from_ns` and `to_ns`,
+    /// `process`, `name`, `host`, `waited_for` with a `kind` and a `name`, and `result`.
+    ///
     /// The file is the same under every protocol, number of federates and number of threads. It holds
     /// 4,000,000 events at most. FILE may be a FIFO or /dev/stdout. Where there is no room for all of
     /// it, it holds the first events, and its last line says so.
@@ -43,6 +46,10 @@ pub struct LogArguments {
     #[arg(long, value_name = "LPS", requires = "log", value_parser = lps)]
     pub log_lps: Option<Lps>,
 
+    /// Logs waits of these processes only, such as 3,7-9
+    #[arg(long, value_name = "PROCESSES", requires = "log", value_parser = lps)]
+    pub log_processes: Option<Lps>,
+
     /// Logs events from this simulated time on
     #[arg(long, value_name = "TIME", requires = "log", value_parser = time)]
     pub log_from: Option<Time>,
@@ -52,7 +59,19 @@ pub struct LogArguments {
     pub log_to: Option<Time>,
 }
 
-/// The LPs whose events are logged: numbers and ranges.
+impl LogArguments {
+    /// Whether they are for a model of LPs, or one of processes. Errors: which option is for the other.
+    pub fn suit(&self, processes: bool) -> Result<(), CommandError> {
+        let problem = match (processes, &self.log_lps, &self.log_processes) {
+            (true, Some(_), _) => "--log-lps: a model of processes has no LPs; allowed: --log-processes",
+            (false, _, Some(_)) => "--log-processes: a model of LPs has no processes; allowed: --log-lps",
+            _ => return Ok(()),
+        };
+        Err(CommandError::Option(problem.into()))
+    }
+}
+
+/// The LPs or processes that are logged: numbers and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lps(Vec<RangeInclusive<u32>>);
 
@@ -63,7 +82,7 @@ fn lps(text: &str) -> Result<Lps, String> {
         (first <= last).then_some(first..=last)
     };
     let refused = |part: &str| {
-        format!("`{part}` is no LP and no range of LPs; allowed: numbers and ranges such as 3,7-9")
+        format!("`{part}` is no number and no range of numbers; allowed: numbers and ranges such as 3,7-9")
     };
     text.split(',').map(|part| one(part).ok_or_else(|| refused(part))).collect::<Result<_, _>>().map(Lps)
 }
@@ -74,7 +93,8 @@ pub struct EventLog {
     path: PathBuf,
     /// There until it is finished. No other run writes it meanwhile.
     file: Mutex<Option<NewFile>>,
-    lps: Option<Lps>,
+    /// The LPs or processes that are logged, where not all are.
+    some: Option<Lps>,
     from: Time,
     to: Time,
     kept: Mutex<Kept>,
@@ -90,17 +110,42 @@ struct Kept {
 #[derive(Debug)]
 struct Line {
     time: Time,
-    lp: u32,
-    event: String,
+    /// The LP or the process.
+    number: u32,
+    entry: Entry,
 }
 
-impl Serialize for Line {
+#[derive(Debug)]
+enum Entry {
+    /// What `Debug` says of an event.
+    Event(String),
+    /// The whole line, as JSON.
+    Json(String),
+}
+
+impl Line {
+    fn write(&self, to: &mut Vec<u8>) -> serde_json::Result<()> {
+        match &self.entry {
+            Entry::Event(event) => serde_json::to_writer(to, &EventLine(self, event)),
+            Entry::Json(line) => {
+                to.extend_from_slice(line.as_bytes());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The line of an event.
+struct EventLine<'l>(&'l Line, &'l str);
+
+impl Serialize for EventLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let time = if Time::UNIT == "ps" { "time_ps" } else { "time_ns" };
+        let Self(Line { time, number, .. }, event) = self;
+        let unit = if Time::UNIT == "ps" { "time_ps" } else { "time_ns" };
         let mut line = serializer.serialize_struct("Line", 3)?;
-        line.serialize_field(time, &self.time.as_ticks())?;
-        line.serialize_field("lp", &self.lp)?;
-        line.serialize_field("event", &self.event)?;
+        line.serialize_field(unit, &time.as_ticks())?;
+        line.serialize_field("lp", number)?;
+        line.serialize_field("event", event)?;
         line.end()
     }
 }
@@ -108,7 +153,9 @@ impl Serialize for Line {
 impl EventLog {
     /// The log that is asked for, if one is. Makes the file, before a long run and not after it.
     pub fn open(arguments: &LogArguments) -> Result<Option<Self>, CommandError> {
-        let LogArguments { log: Some(path), log_lps, log_from, log_to } = arguments else { return Ok(None) };
+        let LogArguments { log: Some(path), log_lps, log_processes, log_from, log_to } = arguments else {
+            return Ok(None);
+        };
         let (from, to) = (log_from.unwrap_or(Time::ZERO), log_to.unwrap_or(Time::MAX));
         if from >= to {
             let problem = format!("--log-from {from} --log-to {to}: an empty span; allowed: a later end");
@@ -117,8 +164,9 @@ impl EventLog {
         let wait = || eprintln!("Waiting for somebody to read {}", path.display());
         let file = NewFile::begin_reporting_wait(path, wait)
             .map_err(|reason| CommandError::Write(path.clone(), reason))?;
-        let (path, lps, kept) = (path.clone(), log_lps.clone(), Mutex::default());
-        Ok(Some(Self { path, file: Mutex::new(Some(file)), lps, from, to, kept }))
+        let some = log_lps.clone().or_else(|| log_processes.clone());
+        let (path, kept) = (path.clone(), Mutex::default());
+        Ok(Some(Self { path, file: Mutex::new(Some(file)), some, from, to, kept }))
     }
 
     /// Where it will be.
@@ -132,12 +180,12 @@ impl EventLog {
         if kept.more > 0 {
             let events = kept.lines.len() as u64 + kept.more;
             let reason = format!(
-                "{events} events are more than the {MOST} it holds; allowed: fewer LPs (--log-lps), or a shorter span (--log-from, --log-to)"
+                "{events} events are more than the {MOST} it holds; allowed: fewer LPs (--log-lps) or processes (--log-processes), or a shorter span (--log-from, --log-to)"
             );
             return Err(CommandError::Write(self.path.clone(), io::Error::other(reason)));
         }
         // A stable order: the events of an LP came in theirs.
-        kept.lines.sort_by_key(|line| (line.time, line.lp));
+        kept.lines.sort_by_key(|line| (line.time, line.number));
         self.write(&kept.lines).map_err(|reason| CommandError::Write(self.path.clone(), reason))
     }
 
@@ -149,7 +197,7 @@ impl EventLog {
         let mut bytes = Vec::new();
         for line in lines {
             bytes.clear();
-            serde_json::to_writer(&mut bytes, line)?;
+            line.write(&mut bytes)?;
             bytes.push(b'\n');
             entries.write(&bytes);
         }
@@ -168,9 +216,24 @@ impl EventLog {
         Err(io::Error::new(reason.kind(), format!("{reason}; {kept}")))
     }
 
-    fn holds(&self, lp: LpId, at: Time) -> bool {
-        let is_asked_for = |lps: &Lps| lps.0.iter().any(|range| range.contains(&lp.0));
-        (self.from..self.to).contains(&at) && self.lps.as_ref().is_none_or(is_asked_for)
+    /// Whether an LP or a process is logged.
+    pub(crate) fn has(&self, number: u32) -> bool {
+        let is_asked_for = |some: &Lps| some.0.iter().any(|range| range.contains(&number));
+        self.some.as_ref().is_none_or(is_asked_for)
+    }
+
+    /// Keeps what happened to an LP or a process, if it is to be logged.
+    fn keep(&self, time: Time, number: u32, entry: impl FnOnce() -> Entry) {
+        if !((self.from..self.to).contains(&time) && self.has(number)) {
+            return;
+        }
+        let line = Line { time, number, entry: entry() };
+        let mut kept = self.kept();
+        if kept.lines.len() < MOST {
+            kept.lines.push(line);
+        } else {
+            kept.more += 1;
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -180,16 +243,15 @@ impl EventLog {
 
 impl<M: Model> Observer<M> for EventLog {
     fn committed(&self, _federate: u32, lp: LpId, at: Time, event: &M::Event) {
-        if !self.holds(lp, at) {
-            return;
-        }
-        let line = Line { time: at, lp: lp.0, event: format!("{event:?}") };
-        let mut kept = self.kept();
-        if kept.lines.len() < MOST {
-            kept.lines.push(line);
-        } else {
-            kept.more += 1;
-        }
+        self.keep(at, lp.0, || Entry::Event(format!("{event:?}")));
+    }
+}
+
+#[cfg(feature = "processes")]
+impl EventLog {
+    /// Something ended for a process at `time`: this line of JSON, if it is to be logged.
+    pub(crate) fn keep_line(&self, time: Time, process: u32, line: impl FnOnce() -> String) {
+        self.keep(time, process, || Entry::Json(line()));
     }
 }
 

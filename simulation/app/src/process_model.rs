@@ -5,18 +5,22 @@ pub mod network;
 pub(crate) mod probe;
 pub mod settings;
 pub(crate) mod trace;
+pub(crate) mod waits;
 
 use std::fmt::Debug;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use paceline_kernel::{Time, ask};
 use paceline_network::{Constant, Flows, Network};
-use paceline_processes::{Control, ProcessModel, Report, RunError, Simulation, TooFewHosts};
+use paceline_processes::{Control, ProcessModel, Report, RoundRecord, RunError, Simulation, TooFewHosts};
 use paceline_results::Summary;
 use paceline_scenario::{ScenarioError, Section};
 use serde::de::DeserializeOwned;
 
 use crate::failure::{CommandError, OwnFailure};
+use crate::log::EventLog;
+use crate::progress::warn;
 use network::{NetworkKind, NetworkSection};
 use probe::Probe;
 use settings::ProcessSettings;
@@ -77,6 +81,28 @@ pub struct Watch {
     pub control: Control,
     pub(crate) trace: Option<Trace>,
     pub(crate) probe: Option<Probe>,
+    pub(crate) log: Option<Arc<EventLog>>,
+}
+
+impl Watch {
+    /// A run that nobody watches but through `control`.
+    pub(crate) fn through(control: Control) -> Self {
+        Self { control, trace: None, probe: None, log: None }
+    }
+
+    /// What is reported of each round, if anything is to be.
+    fn observer(&self) -> Option<impl FnMut(&RoundRecord<'_>) + Send + 'static> {
+        let mut trace = self.trace.as_ref().map(Trace::observer);
+        let mut probe = self.probe.as_ref().map(|probe| probe.observer(&self.control));
+        let mut log = self.log.as_ref().map(|log| waits::observer(Arc::clone(log)));
+        (trace.is_some() || probe.is_some() || log.is_some()).then(|| {
+            move |round: &RoundRecord<'_>| {
+                trace.iter_mut().for_each(|trace| trace(round));
+                probe.iter_mut().for_each(|probe| probe(round));
+                log.iter_mut().for_each(|log| log(round));
+            }
+        })
+    }
 }
 
 /// A run that has ended.
@@ -205,15 +231,19 @@ fn as_set<P: Send + 'static, N: Network + Clone + Send + Sync>(
         .waiting(settings.waiting)
         .pin(settings.pin)
         .context(settings.context)
-        .on_stall(|stall| eprintln!("warning: {stall}"))
+        .on_stall(|stall| warn(&stall.to_string()))
+        .on_program_exit(|exit| {
+            warn(&exit.to_string());
+            // Nothing else removes them: the program ends at once.
+            paceline_files::discard_unfinished();
+        })
         .control(&watch.control);
     let simulation = match federates {
         Some(federates) => simulation.federates(federates),
         None => simulation,
     };
-    match (&watch.trace, &watch.probe) {
-        (Some(trace), _) => simulation.observe(trace.observer()),
-        (None, Some(probe)) => simulation.observe(probe.observer(&watch.control)),
-        (None, None) => simulation,
+    match watch.observer() {
+        Some(observer) => simulation.observe(observer),
+        None => simulation,
     }
 }

@@ -8,6 +8,8 @@ mod loaded;
 mod replicas;
 mod summary;
 
+use std::sync::Arc;
+
 use paceline_kernel::Time;
 use paceline_processes::{Control, RunError};
 use paceline_results::ResultFile;
@@ -16,6 +18,7 @@ use crate::args::ResultArguments;
 use crate::failure::CommandError;
 use crate::finish::{Written, finish};
 use crate::loaded::Source;
+use crate::log::EventLog;
 use crate::output::Output;
 use crate::process_model::settings::round_name;
 use crate::process_model::trace::Trace;
@@ -23,7 +26,7 @@ use crate::process_model::{ProcessFailure, Ran, Watch};
 use crate::program::Program;
 use crate::progress::{Progress, warn};
 use crate::summary::{Finished, Subject};
-use crate::{signals, stdout, text};
+use crate::{ctl, signals, stdout, text};
 
 pub use determinism::check_determinism;
 use loaded::Loaded;
@@ -54,40 +57,46 @@ pub fn check(program: &Program, source: &Source) -> Result<(), CommandError> {
 pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Result<(), CommandError> {
     let loaded = loaded::read(program, source)?;
     let settings = &loaded.settings;
-    if results.log.log.is_some() {
-        let problem = "--log: a model of processes has no events; allowed: models of LPs";
-        return Err(CommandError::Option(problem.into()));
-    }
+    results.log.suit(true)?;
+    let is_observed = results.trace.is_some() || results.log.log.is_some();
     if let (Some(federates), Some(why)) = (settings.federates, loaded.model.acts_at_once()) {
         warn(&format!(
             "run.federates = {federates}: the run has one federate, since {} {why}",
             loaded.kind.name
         ));
-    } else if results.trace.is_some() && settings.federates.is_some() {
+    } else if is_observed && settings.federates.is_some() {
         return Err(ProcessFailure::of(RunError::Observed, settings).into());
     }
     let identity = loaded.provenance.identity(settings.seed);
     let open = |folder| Output::open(folder, &identity).map(|output| output.with(results.tables.format()));
     let output = results.out.as_deref().map(open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
+    let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::default();
+    let reached = ctl::Control::of_processes(&source.name(), &control, settings.threads);
+    if let Err(reason) = &reached {
+        warn(&format!("`{} ctl` cannot reach this run: {reason}", crate::executable::name()));
+    }
     let stop = control.clone();
     signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
     let watched = control.clone();
     let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
     let wanted = !results.json && !results.quiet;
     let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
-    let watch = Watch { control, trace, probe: None };
+    let watch = Watch { control, trace, probe: None, log };
     let ran = loaded.model.run(settings, &watch);
-    drop(progress);
+    drop((progress, reached));
     let end = ran.as_ref().ok().map(|ran| ran.report.end_time);
-    let traced = watch.trace.map_or(Ok(()), |trace| trace.finish(end));
-    if let (Err(_), Err(failure)) = (&ran, &traced) {
-        // The trace of a failed run is the most useful one.
-        warn(&failure.problem());
+    let traced = watch.trace.as_ref().map_or(Ok(()), |trace| trace.finish(end));
+    if ran.is_err() {
+        // The log and the trace of a failed run are the most useful ones.
+        let logged = watch.log.as_ref().map_or(Ok(()), |log| log.finish());
+        [&logged, &traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
+            warn(&failure.problem());
+        });
     }
     let (finished, files) = finished(source, loaded, ran?);
-    finish(&finished, Written { output, files, log: None }, traced, results)
+    finish(&finished, Written { output, files, log: watch.log }, traced, results)
 }
 
 /// What is said of a run, and the files of its model.

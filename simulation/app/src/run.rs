@@ -174,6 +174,7 @@ pub fn carry_out(
     if joined.is_some() && results.log.log.is_some() {
         return Err(CommandError::Option(ONE_PROCESS.into()));
     }
+    results.log.suit(false)?;
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
     if let Err(reason) = &control {

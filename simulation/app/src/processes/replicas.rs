@@ -44,7 +44,7 @@ struct OneOf {
 impl Replica for OneOf {
     fn run(&self, source: &Source) -> Result<(Outcome, Vec<ResultFile>), CommandError> {
         let loaded = loaded::read(&self.program, source)?;
-        let watch = Watch { control: self.control.clone(), trace: None, probe: None };
+        let watch = Watch::through(self.control.clone());
         let ran = loaded.model.run(&loaded.settings, &watch)?;
         let (finished, files) = finished(source, loaded, ran);
         Ok((finished.outcome(), files))

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, read};
 use paceline_processes::{
-    Activity, ContextKind, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation,
+    Activity, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation,
 };
 
 const HERE: HostId = HostId(0);
