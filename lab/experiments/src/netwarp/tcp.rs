@@ -271,7 +271,7 @@ fn notes() -> Vec<String> {
         "So is Reno: in Linux a window is whole segments, and half of 13 is 6. As RFC 5681 has it, it is 6.5, of which half a segment cannot leave, and \
          must be acknowledged for the window to grow: at 40 ms and a loss of 0.01 that is 3 % of the goodput."
             .into(),
-        "An ACK that advances counts in Linux, and so in our model, for what it reports by SACK, too. The ACK of the segment before a loss reports the \
+        "An ACK that advances counts in Linux, and so in our Reno, for what it reports by SACK, too. The ACK of the segment before a loss reports the \
          one after it as well: the window often grows once more there, and the next round trip has a loss of its own. At 40 ms, a queue of 20 packets \
          and no random loss Reno sends two segments again in each cycle, not one. How many more are lost at a full queue depends on which segments leave \
          together, and Linux keeps the last of an odd number back for up to a millisecond, which our model does not."

@@ -135,8 +135,6 @@ impl CongestionControl for LinuxCubic {
         if !acked.may_grow {
             return;
         }
-        // tcp_cong_control passes on what was delivered, in whatever order.
-        let acked = &Acked { bytes: acked.delivered, ..*acked };
         if window.is_slow_start() {
             return grow_in_slow_start(window, signals, acked, self.exit.as_mut());
         }
@@ -176,8 +174,7 @@ mod test {
             for _ in 0..window.cwnd / mss / 2 {
                 let now = Time::secs(1) + Time::millis(20 * round);
                 let signals = Signals { now, mss, abc: 2, smoothed_rtt: rtt, ..Signals::default() };
-                let bytes = 2 * mss;
-                let acked = Acked { bytes, delivered: bytes, may_grow: true, rtt, ..Acked::default() };
+                let acked = Acked { bytes: 2 * mss, may_grow: true, rtt, ..Acked::default() };
                 control.on_ack(window, &signals, &acked);
             }
         }
