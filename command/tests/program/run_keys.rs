@@ -74,7 +74,7 @@ fn times_beyond_the_clock_name_the_missing_horizon() {
     let message = error_text(folder.path(), &["run", "long.toml", "--quiet"], 1);
     let (begins, ends) = (
         "error: long.toml:7:2: `until` in [run]: LP ",
-        "which is beyond the end of the clock; allowed: the simulated time at which the run ends, below \"",
+        "which is beyond the end of the clock; allowed: the simulated time at which the run ends, such as \"10d\"",
     );
     assert!(message.starts_with(begins) && message.contains(ends), "{message}");
 }

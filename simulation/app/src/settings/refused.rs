@@ -6,7 +6,7 @@
 //! causes it.
 
 use paceline_engine::{PeersErrorKind, Protocol, RunError};
-use paceline_kernel::{RuleErrorKind, Time};
+use paceline_kernel::RuleErrorKind;
 use paceline_scenario::ScenarioError;
 
 use super::{RunSettings, threads_allowed};
@@ -28,7 +28,7 @@ impl RunSettings {
             RunError::PastHorizon { reached, .. } => ("until", format!("a time after \"{reached}\"")),
             // Without a horizon, events go on for ever, or until the clock cannot hold their times.
             RunError::Rule(error) if error.kind == RuleErrorKind::BeyondClock && self.until.is_none() => {
-                ("until", format!("the simulated time at which the run ends, below \"{}\"", Time::MAX))
+                ("until", "the simulated time at which the run ends, such as \"10d\"".to_owned())
             }
             RunError::NoLookahead { .. } => (
                 "protocol",

@@ -155,7 +155,7 @@ impl<'a> WireSegment<'a> {
     pub fn segment(&self, numbers: &Numbers, expected: u64, unacknowledged: u64) -> Segment {
         let [first, first_of_peer] = numbers.firsts;
         let (flags, is_syn) = (self.flags(), self.has(Flags::SYN));
-        let own = |number: u32| offset_near(first, number, unacknowledged);
+        let near = |number: u32| offset_near(first, number, unacknowledged);
         let [stamp, echo] = self.options.stamps.unwrap_or_default();
         let options = if is_syn {
             let &WireOptions { mss, scale, permits_sack, .. } = &self.options;
@@ -166,14 +166,14 @@ impl<'a> WireSegment<'a> {
         } else {
             let mut blocks = SackBlocks::default();
             for [start, end] in &self.options.blocks {
-                blocks.push(Block { start: own(*start), end: own(*end) });
+                blocks.push(Block { start: near(*start), end: near(*end) });
             }
             Some(Options::Sack(blocks))
         };
         let shift = if is_syn { 0 } else { numbers.scales[1] };
         Segment {
             sequence: offset_near(first_of_peer, self.sequence, expected),
-            ack: if self.has(Flags::ACK) { own(self.ack) } else { 0 },
+            ack: if self.has(Flags::ACK) { near(self.ack) } else { 0 },
             window: u32::from(self.window) << shift,
             stamp,
             echo,
