@@ -204,8 +204,8 @@ thread_local! {
     static LATER: RefCell<Vec<Raw>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How deep events are freed inside each other: a long chain of events, each the value of the next, would use up the
-/// stack.
+/// How deep events are freed inside each other: a long chain of events, each the value of the next, would use
+/// up the stack.
 const DEEPEST: usize = 50;
 
 /// Frees an event that nothing refers to.
