@@ -78,10 +78,10 @@ impl ProcessModel for Hospital {
         let [urgent, other, stay] = ["urgent_wait_min", "other_wait_min", "stay_min"].map(Output::tally);
         simulation.measure([urgent, other.quantile(0.9), stay.steady(), Output::level("patients").steady()]);
         simulation.measure(["left_untreated", "preemptions"].map(Output::count));
-        for host in (0..self.hospitals).map(|number| HostId(number % simulation.hosts())) {
-            let hospital = *self;
-            simulation
-                .spawn("hospital", host, async move |cx| open(cx, hospital).await.expect("it stays open"));
+        let (hospital, hosts) = (*self, simulation.hosts());
+        for host in (0..self.hospitals).map(|number| HostId(number % hosts)) {
+            let run = async move |cx| open(cx, hospital).await.expect("it stays open");
+            simulation.spawn("hospital", host, run);
         }
     }
 }
