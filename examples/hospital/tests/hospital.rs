@@ -54,7 +54,8 @@ fn who_is_urgent_waits_as_if_nobody_else_were_there() {
     // 99.9 %, by Student's t with 19 degrees of freedom.
     let half_width = 3.883 * value("standard_deviation") / 20f64.sqrt();
     assert!((value("mean") - wait).abs() < half_width, "{urgent} and {wait}");
-    assert!(half_width < 0.1 * wait, "{half_width} says nothing");
+    // A wait that is a quarter longer is found out.
+    assert!(half_width < 0.25 * wait, "{half_width} says nothing");
     // The interval of each run, by batch means, is about as wide as that of the study says.
     let stays = &study["quantities"];
     let [within, between] =
