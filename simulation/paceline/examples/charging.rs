@@ -2,28 +2,24 @@
 //! Python as well.
 use paceline::processes::prelude::*;
 
-async fn car(cx: Process<()>, name: String, station: Semaphore, drives: Time, charges: Time) {
-    cx.sleep(drives).await;
-    println!("{name} arrives at {}", cx.now());
-    station.acquire(&cx).await.expect("the world goes on");
-    println!("{name} begins to charge at {}", cx.now());
-    cx.sleep(charges).await;
-    println!("{name} leaves at {}", cx.now());
-    station.release(&cx);
-}
-
-async fn world(cx: Process<()>) -> Result<(), RequestError> {
-    let station = cx.semaphore(2);
-    for number in 0..4 {
-        let (name, drives) = (format!("car {number}"), Time::secs(2 * number));
-        cx.spawn("car", HostId(0), move |cx| car(cx, name, station, drives, Time::secs(5))).await?;
-    }
+async fn car(cx: Process<()>, station: Resource, drives: Time, charges: Time) -> Result<(), WaitError> {
+    cx.hold(drives).await?;
+    println!("{} arrives at {}", cx.name(), cx.now());
+    let _place = station.request(&cx).await?;
+    println!("{} begins to charge at {}", cx.name(), cx.now());
+    cx.hold(charges).await?;
+    println!("{} leaves at {}", cx.name(), cx.now());
     Ok(())
 }
 
 fn main() -> Result<(), RunError> {
     let mut simulation = Simulation::new(Constant::new(0.0), &[(1e9, 1)]);
-    simulation.spawn("world", HostId(0), async |cx| world(cx).await.expect("the host stays on"));
+    let station = simulation.resource(HostId(0), 2);
+    for number in 0..4 {
+        let (name, drives) = (format!("car {number}"), Time::secs(2 * number));
+        simulation
+            .spawn(&name, HostId(0), async move |cx| car(cx, station, drives, Time::secs(5)).await.unwrap());
+    }
     simulation.run()?;
     Ok(())
 }

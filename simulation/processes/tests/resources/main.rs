@@ -1,6 +1,7 @@
 //! What each thing means that processes wait for at resources: who gets what, when, and what is left of those
 //! who leave. The times are hand calculations.
 
+mod examples;
 mod theory;
 mod waits;
 
