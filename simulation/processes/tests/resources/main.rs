@@ -2,6 +2,7 @@
 //! who leave. The times are hand calculations.
 
 mod examples;
+mod random;
 mod theory;
 mod waits;
 

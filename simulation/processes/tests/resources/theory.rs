@@ -14,6 +14,9 @@ const HOSTS: usize = 20;
 /// Student's t at 0.995 with 19 degrees of freedom.
 const T: f64 = 2.861;
 
+/// The name of a resource, what is right by theory, and what is measured of it.
+type Row = (&'static str, f64, fn(&ResourceStatistics) -> Option<f64>);
+
 /// A world of hosts without any traffic between them, each with a model of its own.
 fn worlds(model: impl Fn(&mut World, HostId)) -> World {
     let mut world = Simulation::new(Constant::new(1e6), &[(1e9, 1); HOSTS]).seed(41);
@@ -22,7 +25,7 @@ fn worlds(model: impl Fn(&mut World, HostId)) -> World {
 }
 
 /// Asserts that the mean over hosts of what `value` reads from the statistics of `name` is right.
-fn expect(model: impl Fn(&mut World, HostId), rows: &[(&str, f64, fn(&ResourceStatistics) -> Option<f64>)]) {
+fn expect(model: impl Fn(&mut World, HostId), rows: &[Row]) {
     let plain = run(worlds(&model));
     for (name, right, value) in rows {
         let of_hosts: Vec<f64> = plain
@@ -59,7 +62,7 @@ fn customers<F: Future<Output = ()> + Send + 'static>(
         loop {
             cx.sleep(exponential(&cx, between_s)).await;
             let serve = serve.clone();
-            cx.spawn("customer", host, move |cx| serve(cx)).await.unwrap();
+            cx.spawn("customer", host, serve).await.unwrap();
         }
     });
 }

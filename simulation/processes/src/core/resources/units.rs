@@ -72,7 +72,9 @@ impl Units {
                 return self.grant(scope, place, seizure);
             }
             if seizure.preempts && self.preempt_for(scope, place, seizure) {
-                return self.grant(scope, place, seizure);
+                self.grant(scope, place, seizure);
+                // A victim may have held more than was needed.
+                return self.serve_line(scope);
             }
         }
         if self.waiting.len() >= seizure.balks_at || limit == Time::ZERO {
