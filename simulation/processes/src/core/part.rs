@@ -36,7 +36,7 @@ impl fmt::Display for Reach {
             Self::Mailbox => "used a mailbox that stands at no host",
             Self::Process => "acted on a process on another host",
             Self::Spawn => "spawned a process on another host",
-            Self::Object => "used an object or a resource of another host",
+            Self::Object => "used an object of another host",
             Self::Host => "switched another host",
         })
     }

@@ -298,10 +298,7 @@ fn on_federates_a_resource_is_for_processes_of_its_host() {
             Ok(report) => assert!(!is_refused && report.end_time == secs(1)),
             Err(error) => {
                 let text = error.to_string();
-                assert!(
-                    is_refused && text.contains("used an object or a resource of another host"),
-                    "{text}"
-                );
+                assert!(is_refused && text.contains("used an object of another host"), "{text}");
             }
         }
     }
