@@ -45,6 +45,8 @@ impl<P, N: Network> Core<P, N> {
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | answer.code();
         self.digest.join(Digest::of(&(process.identity, self.now.as_nanos(), place)));
+        // One to an earlier request, which the process did not look at, is of the past.
+        let _ = Answer::take_plain(&mut process.answer);
         Answer::add(&mut process.answer, answer);
         if !process.suspended {
             self.ready.push(id);

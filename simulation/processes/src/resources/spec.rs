@@ -19,16 +19,16 @@ use crate::{Process, Simulation};
 /// use paceline_processes::resources::Spec;
 /// use paceline_processes::{Process, Simulation};
 ///
-/// const HOUR: Time = Time::secs(3600);
+/// let hours = |hours: u64| Time::secs(3600 * hours);
 /// let mut simulation = Simulation::new(Constant::new(0.0), &[(1e9, 1)]);
 /// // Two clerks from 8 to 16 o'clock, every day.
-/// let spec = Spec::resource(0).named("clerks").shifts(24 * HOUR, [(8 * HOUR, 2), (16 * HOUR, 0)]);
+/// let spec = Spec::resource(0).named("clerks").shifts(hours(24), [(hours(8), 2), (hours(16), 0)]);
 /// let clerks = simulation.make(HostId(0), spec);
 /// simulation.spawn("customer", HostId(0), async move |cx: Process<()>| {
 ///     clerks.serve(&cx, Time::secs(60)).await.unwrap();
 /// });
 /// let report = simulation.run()?;
-/// assert_eq!(report.end_time, 8 * HOUR + Time::secs(60));
+/// assert_eq!(report.end_time, hours(8) + Time::secs(60));
 /// assert_eq!(report.resource("clerks").unwrap().waits.mean_s(), Some(8.0 * 3600.0));
 /// # Ok::<(), paceline_processes::RunError>(())
 /// ```
