@@ -40,7 +40,7 @@ fn percent(share: f64) -> String {
 /// The results of a workload itself, by name.
 fn results_of(workload: &WorkloadOutcome) -> Value {
     let lines = workload.summary.lines.iter();
-    Value::Object(lines.map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>())
+    Value::Object(lines.map(|(name, value)| (name.to_string(), value.clone())).collect::<Map<_, _>>())
 }
 
 /// The results of a workload, as JSON.

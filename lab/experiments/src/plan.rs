@@ -43,7 +43,7 @@ pub struct Measure {
 }
 
 /// Why a cell has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum CellError {
     /// The machine could not continue.
     #[error(transparent)]

@@ -98,6 +98,23 @@ impl Model for Federates<'_> {
     }
 }
 
+impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
+    /// Deals the hosts, in their order, to this many federates, from one up, which run at different instants
+    /// at the same time: within windows as wide as the least time that a message takes from one host to
+    /// another (the lookahead). The result is the same for any number of federates, and as without. But
+    /// what acts at once reaches no other host: processes use mailboxes that stand at a host
+    /// ([`Simulation::place`]), and spawn, end, join, suspend or share objects with only processes of
+    /// their own host. Rounds run on one thread each.
+    ///
+    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer
+    /// than the run: that is not counted, but what they write elsewhere stays, and messages that they
+    /// receive then have been received.
+    pub fn federates(mut self, federates: u32) -> Self {
+        self.federates = Some((federates, run));
+        self
+    }
+}
+
 pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     simulation: Simulation<P, N>,
     federates: u32,

@@ -5,6 +5,7 @@
 //! [`RoundRecord`].
 
 mod asked;
+mod batches;
 mod measuring;
 mod platform;
 pub(crate) mod run;
@@ -72,7 +73,7 @@ pub struct Simulation<P, N> {
     pub(crate) settings: Settings,
     pub(crate) observer: Option<Observer>,
     /// Into how many federates the world is dealt, if it is, and what runs it then.
-    federates: Option<(u32, OnFederates<P, N>)>,
+    pub(crate) federates: Option<(u32, OnFederates<P, N>)>,
     /// What was wrong when processes were spawned.
     failed: Option<RunError>,
     /// The name given last: most processes are called like the one before.
@@ -395,22 +396,5 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
             resources,
             panicked: panicked.into_iter().map(|(_, process, _, message)| (process, message)).collect(),
         })
-    }
-}
-
-impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
-    /// Deals the hosts, in their order, to this many federates, from one up, which run at different instants
-    /// at the same time: within windows as wide as the least time that a message takes from one host to
-    /// another (the lookahead). The result is the same for any number of federates, and as without. But
-    /// what acts at once reaches no other host: processes use mailboxes that stand at a host
-    /// ([`Simulation::place`]), and spawn, end, join, suspend or share objects with only processes of
-    /// their own host. Rounds run on one thread each.
-    ///
-    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer
-    /// than the run: that is not counted, but what they write elsewhere stays, and messages that they
-    /// receive then have been received.
-    pub fn federates(mut self, federates: u32) -> Self {
-        self.federates = Some((federates, crate::federates::run));
-        self
     }
 }

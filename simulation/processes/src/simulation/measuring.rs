@@ -11,7 +11,8 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     /// `series`); the report has what came of it.
     ///
     /// ```
-    ///     /// use paceline_network::{Constant, HostId};
+    /// use paceline_kernel::Time;
+    /// use paceline_network::{Constant, HostId};
     /// use paceline_processes::{Process, Simulation};
     /// use paceline_results::Output;
     ///

@@ -4,7 +4,8 @@
 use crate::core::{ProcessId, Request};
 use paceline_network::Network;
 
-use super::run::{Answers, Run};
+use super::batches::Answers;
+use super::run::Run;
 use crate::context::{COORDINATOR, ContextKind};
 use crate::crew::{Crew, Turning};
 use crate::report::RunError;

@@ -17,9 +17,7 @@ use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
 use paceline_network::{Constant, FlowModel, Flows, HostId, read};
-use paceline_processes::{
-    Activity, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation,
-};
+use paceline_processes::{Activity, EndedBy, OnPanic, Process, ProcessId, Report, RequestError, Simulation};
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);

@@ -67,7 +67,7 @@ fn applications_of_every_kind_are_read() {
         let done = summary
             .lines
             .iter()
-            .filter(|(name, _)| done.contains(name))
+            .filter(|(name, _)| done.contains(&&**name))
             .filter_map(|(_, value)| value.as_f64());
         assert!(done.sum::<f64>() >= 1.0, "{keys}: something is done");
     }

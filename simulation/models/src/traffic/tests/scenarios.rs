@@ -175,6 +175,7 @@ fn results_have_the_numbers_of_the_files_and_say_what_was_done_to_them() {
         ("vehicles_scheduled", 6.into()),
         ("busiest_road", "700 to 900".into()),
     ] {
+        let line = (line.0.into(), line.1);
         assert!(summary.lines.contains(&line), "{line:?} is not in {:?}", summary.lines);
     }
     let mut files = Vec::new();
