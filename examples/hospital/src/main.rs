@@ -18,21 +18,18 @@ struct Hospital {
     repair_min: f64,
 }
 
-fn minutes(minutes: f64) -> Time {
-    Time::from_secs_f64(60.0 * minutes)
-}
-
 fn drawn(cx: &Process<()>, mean_min: f64) -> Time {
-    minutes(cx.draw(|rng| rng.exponential(mean_min)))
+    Time::from_secs_f64(60.0 * cx.draw(|rng| rng.exponential(mean_min)))
 }
 
 async fn patient(cx: Process<()>, hospital: Hospital, rooms: [Resource; 2]) -> Result<(), WaitError> {
     let ([doctors, scanner], came, _here) = (rooms, cx.now(), cx.raise("patients", 1.0));
+    let patience = Time::from_secs_f64(60.0 * hospital.patience_min);
     let treatment = doctors.serve(&cx, drawn(&cx, hospital.treatment_min));
     if cx.draw(|rng| rng.chance(hospital.urgent_share)) {
         let served = treatment.priority(0).preempting().await?;
         cx.tally("urgent_wait_min", served.waited.as_secs_f64() / 60.0);
-    } else if let Ok(served) = treatment.priority(1).within(minutes(hospital.patience_min)).await {
+    } else if let Ok(served) = treatment.priority(1).within(patience).await {
         cx.tally("other_wait_min", served.waited.as_secs_f64() / 60.0);
         cx.count("preemptions", served.preemptions.into());
     } else {
@@ -80,8 +77,8 @@ impl ProcessModel for Hospital {
         simulation.measure(["left_untreated", "preemptions"].map(Output::count));
         let (hospital, hosts) = (*self, simulation.hosts());
         for host in (0..self.hospitals).map(|number| HostId(number % hosts)) {
-            let run = async move |cx| open(cx, hospital).await.expect("it stays open");
-            simulation.spawn("hospital", host, run);
+            simulation
+                .spawn("hospital", host, async move |cx| open(cx, hospital).await.expect("it stays open"));
         }
     }
 }
