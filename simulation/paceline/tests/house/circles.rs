@@ -38,7 +38,6 @@ const KNOWN: &[&str] = &[
     "simulation/network read: build members storage traces",
     "simulation/network solver: shares solution",
     "simulation/processes .: activity context desk process sync",
-    "simulation/processes .: federates simulation",
     "simulation/processes core: carrier line parcels",
     "simulation/processes federates: agenda mail",
     "simulation/processes federates: housed part",
