@@ -147,7 +147,7 @@ fn what_would_change_the_result_is_refused() {
         ),
         &[
             "--set run.until=1ns: `until` in [run]: the run is at ",
-            "not before the horizon, 1ns; allowed: a time after \"",
+            "not before the horizon, 0.000000001s; allowed: a time after \"",
         ],
     );
     assert!(!folder.path().join("out").exists(), "nothing is written");
