@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_speed_has_two_digits_that_count() {
-        let shown = [0.0, 0.017_74, 0.177_4, 0.996, 3.141, 31.41, 3_141.0].map(two_digits);
+        let shown = [0.0, 0.017_74, 0.177_4, 0.996, 3.111, 31.11, 3_111.0].map(two_digits);
         assert_eq!(shown, ["0", "0.018", "0.18", "1", "3.1", "31", "3,100"]);
     }
 }

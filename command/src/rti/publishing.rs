@@ -9,6 +9,7 @@
 //! that.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use paceline_fedpro::{Client, FederateActivity, FederateObserver, FederateTimes, LogicalTime, Peer};
@@ -86,13 +87,13 @@ impl Publishing {
 
     /// Starts a process's relay, or says once why it cannot publish.
     fn start(&mut self, pid: u32, name: &str) -> Result<(), Error> {
-        if !self.processes.contains_key(&pid) {
+        if let Entry::Vacant(vacant) = self.processes.entry(pid) {
             // Without a page any more, nobody is paced.
             let Some(page) = Page::from_env()? else { return Ok(()) };
             // The prefix distinguishes it from slots that programs claim by themselves.
             let mut relay = ProcessRelay::new(page, pid, &format!("rti: {name}"));
             relay.look()?;
-            self.processes.insert(pid, Process { relay, federates: BTreeMap::new() });
+            vacant.insert(Process { relay, federates: BTreeMap::new() });
         }
         Ok(())
     }

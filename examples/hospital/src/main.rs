@@ -33,7 +33,8 @@ async fn patient(cx: Process<()>, hospital: Hospital, rooms: [Resource; 2]) -> R
         cx.tally("other_wait_min", served.waited.as_secs_f64() / 60.0);
         cx.count("preemptions", served.preemptions.into());
     } else {
-        return Ok(cx.count("left_untreated", 1));
+        cx.count("left_untreated", 1);
+        return Ok(());
     }
     if cx.draw(|rng| rng.chance(hospital.scanned_share)) {
         scanner.serve(&cx, drawn(&cx, hospital.scan_min)).await?;

@@ -95,7 +95,7 @@ impl Watch {
         let mut trace = self.trace.as_ref().map(Trace::observer);
         let mut probe = self.probe.as_ref().map(|probe| probe.observer(&self.control));
         let mut log = self.log.as_ref().map(|log| waits::observer(Arc::clone(log)));
-        (trace.is_some() || probe.is_some() || log.is_some()).then(|| {
+        (trace.is_some() || probe.is_some() || log.is_some()).then_some({
             move |round: &RoundRecord<'_>| {
                 trace.iter_mut().for_each(|trace| trace(round));
                 probe.iter_mut().for_each(|probe| probe(round));

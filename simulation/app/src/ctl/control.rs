@@ -135,7 +135,7 @@ fn answer_of_lps(scenario: &str, monitor: &Monitor, elastic: bool, request: &str
             monitor.set_threads(threads).map_err(|error| error.to_string())?;
             Ok(format!("{scenario}: threads {threads} from now on"))
         }
-        ["why", ..] | ["step"] | ["go"] => {
+        ["why", ..] | ["step" | "go"] => {
             Err(format!("{scenario} is a model of LPs; {request:?} is for models of processes"))
         }
         _ => Err(format!("unknown request {request:?}; there are status and threads")),

@@ -275,7 +275,7 @@ fn steward<M: Model>(
     let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
     let look = is_balanced.then(Balancer::first_look);
     let decision = auto.map(|auto| auto.pause(Duration::ZERO));
-    Ok(Steward::start(&simulation.monitor, every, look, decision, follows.then_some(threads))?)
+    Steward::start(&simulation.monitor, every, look, decision, follows.then_some(threads))
 }
 
 /// The way of a run of several processes with these numbers of threads. Where each has one, no thread takes

@@ -321,7 +321,7 @@ pub enum Answer<P> {
     /// The activity at this place of the list is over, with this result.
     Which(u32, Box<Answer<P>>),
     /// All activities of the list are over, with these results.
-    #[expect(clippy::box_collection, reason = "every process keeps an answer, and next to none is this one")]
+    // Boxed, as every process keeps an answer, and next to none is this one.
     All(Box<Vec<Answer<P>>>),
     /// It did not come about.
     Failed(RequestError),
