@@ -101,6 +101,7 @@ mod test {
     }
 
     /// A process that lets the run wait until another thread has asked something.
+    #[expect(clippy::unused_async, reason = "it is the code of a process")]
     async fn gate(_: Process<u32>, control: Control) {
         while !control.exchange().is_asked() {
             std::thread::yield_now();
