@@ -151,7 +151,7 @@ impl Motion {
 /// let (report, network) = Simulation::new(network).protocol(Protocol::Window).run_keeping_model()?;
 /// let facts = RunFacts { events: report.events, end_time: report.end_time };
 /// let summary = network.results(report.outputs, &facts).expect("no ping got lost");
-/// assert!(summary.lines.contains(&("pings_sent", 3000.into())));
+/// assert!(summary.lines.contains(&("pings_sent".into(), 3000.into())));
 /// # Ok::<(), paceline_engine::RunError>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ impl<P> Answer<P> {
                 all.push(answer);
                 Self::Several(all)
             }
-            Some(first) => Self::Several(vec![first, answer]),
+            Some(first) => Self::Several(Box::new(vec![first, answer])),
         });
     }
 
@@ -39,7 +39,7 @@ impl<P> Answer<P> {
             _ => None,
         };
         match answer {
-            Some(Self::Claim(_, outcome)) => Some(outcome),
+            Some(Self::Claim(_, outcome)) => Some(*outcome),
             _ => None,
         }
     }
@@ -121,7 +121,7 @@ impl<P, N: Network> Core<P, N> {
 
     /// Answers that a process did not look at in its turn stay for the next.
     fn keep(&mut self, id: ProcessId, answer: Answer<P>) {
-        let answers = if let Answer::Several(all) = answer { all } else { vec![answer] };
+        let answers = if let Answer::Several(all) = answer { *all } else { vec![answer] };
         for answer in answers.into_iter().filter(|answer| matches!(answer, Answer::Claim(..))) {
             Answer::add(&mut self.processes[id].answer, answer);
         }
@@ -173,7 +173,7 @@ impl<P, N: Network> Core<P, N> {
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | outcome.code();
         self.digest.join(Digest::of(&(process.identity, now.as_nanos(), place)));
-        Answer::add(&mut process.answer, Answer::Claim(number, outcome));
+        Answer::add(&mut process.answer, Answer::Claim(number, Box::new(outcome)));
         if !process.suspended {
             self.ready.push(id);
         }

@@ -325,10 +325,11 @@ pub enum Answer<P> {
     All(Box<Vec<Answer<P>>>),
     /// It did not come about.
     Failed(RequestError),
-    /// The answer to a claim, by its number.
-    Claim(u32, Outcome),
+    /// The answer to a claim, by its number. Boxed, as every process keeps an answer.
+    Claim(u32, Box<Outcome>),
     /// Answers that came in one instant: at most one of them is to no claim.
-    Several(Vec<Answer<P>>),
+    #[expect(clippy::box_collection, reason = "every process keeps an answer, and few are these")]
+    Several(Box<Vec<Answer<P>>>),
 }
 
 /// Why something that a process asked for did not come about.

@@ -31,7 +31,7 @@ impl<P, N: Network> Core<P, N> {
                 all.into_iter().for_each(|answer| self.give_back(id, granted, Some(answer)));
             }
             (_, Some(Answer::Claim(number, outcome))) => {
-                self.resources.withdraw(self.cause, (id, number), Some(outcome));
+                self.resources.withdraw(self.cause, (id, number), Some(*outcome));
             }
             (Some(object), Some(Answer::Truth(true))) => self.release(id, object),
             (Some(queue), Some(Answer::Message(item))) => {

@@ -25,7 +25,7 @@ const TOGETHER: usize = 5;
 ///
 /// let (warm_up, until) = (Time::secs(100), Time::secs(1000));
 /// let mut waits = ValuesOverTime::default();
-/// for second in 0..1000 {
+/// for second in 0..1000_u32 {
 ///     // Long waits in the first minute, then 3 or 5 seconds.
 ///     let wait_s = if second < 60 { 90.0 } else { 3.0 + f64::from(second % 2) * 2.0 };
 ///     waits.add(Time::secs(second.into()), warm_up, wait_s);
