@@ -106,9 +106,9 @@ impl<P: Send + 'static, N: Network + Clone + Send + Sync> Simulation<P, N> {
     /// ([`Simulation::place`]), and spawn, end, join, suspend or share objects with only processes of
     /// their own host. Rounds run on one thread each.
     ///
-    /// Numbers of processes ([`Process::id`]) are those within a federate. Daemons may run a little longer
-    /// than the run: that is not counted, but what they write elsewhere stays, and messages that they
-    /// receive then have been received.
+    /// Numbers of processes ([`Process::id`](crate::Process::id)) are those within a federate. Daemons may
+    /// run a little longer than the run: that is not counted, but what they write elsewhere stays, and
+    /// messages that they receive then have been received.
     pub fn federates(mut self, federates: u32) -> Self {
         self.federates = Some((federates, run));
         self
