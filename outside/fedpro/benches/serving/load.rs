@@ -70,7 +70,7 @@ impl Federate {
 }
 
 impl Load {
-    /// Opens sessions.
+    /// Connects so many clients, each with a session of its own; nobody has joined yet.
     pub fn open(address: SocketAddr, sessions: usize) -> Self {
         let poll = Poll::new().expect("the system can wait");
         let events = Events::with_capacity(1024);

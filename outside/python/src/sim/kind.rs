@@ -13,7 +13,7 @@ pub enum Kind {
     FilterStore,
 }
 
-/// Which queue.
+/// The queue of a resource in which a request waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Put,

@@ -232,7 +232,7 @@ fn slotted() -> Vec<Parts> {
     ]
 }
 
-/// Containers.
+/// What the type `Container` adds to the base of all resources.
 fn containers() -> Vec<Parts> {
     vec![part(
         c"paceline.sim.resources.container.Container",
@@ -251,7 +251,7 @@ fn containers() -> Vec<Parts> {
     )]
 }
 
-/// Stores.
+/// What the types `Store`, `PriorityStore` and `FilterStore` add to that base.
 fn stores() -> Vec<Parts> {
     vec![
         part(

@@ -2,8 +2,8 @@
 //!
 //! [`RunSettings::check`] finds most mistakes before anything runs. What is left needs what only a run knows:
 //! how far the one to be resumed has come, how many processes there are, what the system gives. Each such
-//! error of the engine that a scenario can cause is in [`RunSettings::refused`], and a test of the program
-//! causes it.
+//! error of the engine that a scenario can cause is in [`RunSettings::refused`]; tests of the program cause
+//! those that nothing refuses before a run begins.
 
 use paceline_engine::{PeersErrorKind, Protocol, RunError};
 use paceline_kernel::RuleErrorKind;
