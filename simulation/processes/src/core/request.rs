@@ -327,8 +327,7 @@ pub enum Answer<P> {
     Failed(RequestError),
     /// The answer to a claim, by its number. Boxed, as every process keeps an answer.
     Claim(u32, Box<Outcome>),
-    /// Answers that came in one instant: at most one of them is to no claim.
-    #[expect(clippy::box_collection, reason = "every process keeps an answer, and few are these")]
+    /// Answers that came in one instant: at most one of them is to no claim. Boxed for the same reason.
     Several(Box<Vec<Answer<P>>>),
 }
 
