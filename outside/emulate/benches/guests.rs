@@ -9,7 +9,7 @@
 mod alone;
 #[path = "guests/measure.rs"]
 mod measure;
-#[path = "../tests/guest/support.rs"]
+#[path = "../tests/emulate/guest/support.rs"]
 #[expect(dead_code, reason = "the tests of guests use all of it")]
 mod support;
 

@@ -6,7 +6,7 @@
 //! stand when their work would be done. Those of the second are guests of the emulator, if it is there; "left
 //! alone" grants time to all at once, and then their CPU time is their work.
 
-#[path = "../tests/guest/support.rs"]
+#[path = "../tests/emulate/guest/support.rs"]
 #[expect(dead_code, reason = "the tests of guests use the rest")]
 mod support;
 

@@ -14,7 +14,7 @@ use paceline_report::perfetto::packet::{EventType, Trace, TrackEvent};
 use paceline_report::{GuestFrame, GuestSlice, PerfettoTrace};
 use prost::Message as _;
 
-use crate::support::{Behaviour, How, PLAIN, Paired, Seen, model, observed};
+use crate::run::support::{Behaviour, How, PLAIN, Paired, Seen, model, observed};
 
 /// Writes what it is told as a trace.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use paceline_packets::Packets;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use crate::pings::{Outcome, assert_same, crowd, facts, outcome};
-use crate::support::{How, PLAIN, Paired, Seen, joined};
+use crate::run::pings::{Outcome, assert_same, crowd, facts, outcome};
+use crate::run::support::{How, PLAIN, Paired, Seen, joined};
 
 const UNTIL: Time = Time::millis(200);
 

@@ -7,4 +7,4 @@ mod packed;
 mod programs;
 mod servers;
 mod settings;
-mod support;
+pub mod support;

@@ -1,6 +1,6 @@
 //! Every clock of a guest is the time that it was granted: none of them tells simulated from real time.
 
-use crate::support::{Booted, MS, SECOND, emulator};
+use crate::image::support::{Booted, MS, SECOND, emulator};
 use paceline_emulate::image::Contents;
 
 /// A line of `probe clocks`, in nanoseconds; the chips in their own units.

@@ -1,11 +1,8 @@
 //! Simulated web clients ask an unmodified nginx in a guest.
 
-#[path = "../image/support.rs"]
-#[expect(dead_code, reason = "the tests of images use the rest")]
-mod support;
-
 use std::time::Instant;
 
+use crate::image::support::{Booted, SECOND, emulator};
 use paceline_emulate::guest::Guest;
 use paceline_emulate::image::{Contents, SetupCard};
 use paceline_emulate::run::{Machine, Terms, federates};
@@ -14,7 +11,6 @@ use paceline_kernel::{LpId, Model as _, Time};
 use paceline_packets::tcp::Settings;
 use paceline_packets::{LinkSpec, NetResults, Packets, Span, Stations, Web, WebClients, topology};
 use paceline_results::{Results, RunFacts};
-use support::{Booted, SECOND, emulator};
 
 /// Debian's settings of nginx, but for how many connections it takes at once.
 const SERVE: &str = "ulimit -n 8192

@@ -1,6 +1,6 @@
 //! Debian's programs, unmodified, start in a guest.
 
-use crate::support::{Booted, emulator};
+use crate::image::support::{Booted, emulator};
 use paceline_emulate::image::{Contents, Sources};
 
 /// The programs of a script, the script, and what the console then has.

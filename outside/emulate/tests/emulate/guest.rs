@@ -6,4 +6,4 @@ mod failures;
 mod frames;
 mod gate;
 mod speed;
-mod support;
+pub mod support;

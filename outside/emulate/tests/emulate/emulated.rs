@@ -1,9 +1,6 @@
 //! Two guests of the emulator ping each other through a simulated router.
 
 mod resumed;
-#[path = "../guest/support.rs"]
-#[expect(dead_code, reason = "the tests of single guests use the rest")]
-mod support;
 
 use paceline_emulate::guest::{Card, Emulator, Guest, GuestSettings};
 use paceline_emulate::run::{GrantPolicy, GuestFederate, Machine, Terms, federates};
@@ -11,6 +8,8 @@ use paceline_engine::{Outside, Protocol, Report, Simulation};
 use paceline_kernel::{LpId, Model as _, TieBreak, Time};
 use paceline_packets::{LinkSpec, NetOutput, Packets, Stations, topology};
 use paceline_results::{Results, RunFacts};
+
+use crate::guest::support;
 
 const LATENCY_NS: u64 = 5_000_000;
 

@@ -6,7 +6,7 @@ use paceline_kernel::Time;
 use paceline_packets::{Drive, Flow, LinkSpec, NetOutput, NetResults, Network, Packets, Udp, topology};
 use paceline_results::{Results, RunFacts};
 
-use crate::support::{Behaviour, How, PLAIN, Paired, Seen, model, run};
+use crate::run::support::{Behaviour, How, PLAIN, Paired, Seen, model, run};
 
 fn network(bottleneck: &LinkSpec) -> Network {
     topology::dumbbell(3, &LinkSpec::new(100_000_000, 10_000_000), bottleneck).unwrap()

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::network::{ROUND_TRIP_NS, Together, run};
-use crate::support::{Booted, SECOND, emulator};
+use crate::image::network::{ROUND_TRIP_NS, Together, run};
+use crate::image::support::{Booted, SECOND, emulator};
 use paceline_emulate::image::{Contents, Sources};
 
 const PROGRAMS: [&str; 12] = [

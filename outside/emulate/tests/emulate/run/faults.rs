@@ -4,7 +4,7 @@ use paceline_emulate::run::MachineState;
 use paceline_kernel::Time;
 use paceline_packets::{LinkSpec, topology};
 
-use crate::support::{Behaviour, Fault, PLAIN, model, run};
+use crate::run::support::{Behaviour, Fault, PLAIN, model, run};
 
 #[test]
 fn a_machine_that_cannot_go_on_ends_the_run() {

@@ -1,6 +1,6 @@
 //! A guest of busybox alone: who it is, when its scripts start, what it sends back.
 
-use crate::support::{Booted, SECOND, emulator};
+use crate::image::support::{Booted, SECOND, emulator};
 use paceline_emulate::image::{Content, Contents, SetupScript, Sources, pack};
 use std::fs;
 

@@ -7,8 +7,8 @@ use paceline_packets::{Drive, Flow, LinkSpec, Packets, Udp, topology};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use crate::pings::{assert_same, outcome};
-use crate::support::{Behaviour, How, PLAIN, Paired, run};
+use crate::run::pings::{assert_same, outcome};
+use crate::run::support::{Behaviour, How, PLAIN, Paired, run};
 
 const UNTIL: Time = Time::millis(20);
 
@@ -40,7 +40,7 @@ impl Case {
             |rate| Flow::udp(from, to, Udp { rate, wire_bytes: 333, drive: Drive::Poisson, packets: None });
         let count = self.machines.len();
         let model =
-            crate::support::model(network, self.flow.map(flow).into_iter().collect(), &NAMES[..count]);
+            crate::run::support::model(network, self.flow.map(flow).into_iter().collect(), &NAMES[..count]);
         let pair = |(number, (first, interval, service_ns, other)): (usize, &(u64, u64, u64, usize))| {
             let peer = (number + 1 + other % (count - 1)) % count;
             let pings = Some((*first, *interval));

@@ -1,6 +1,6 @@
 //! Several guests on one simulated network.
 
-use crate::support::{Booted, Ended};
+use crate::image::support::{Booted, Ended};
 use paceline_emulate::guest::{Card, Guest, GuestSettings};
 use paceline_emulate::image::{Setup, SetupCard, SetupScript};
 use paceline_emulate::run::{Machine, Terms, federates};

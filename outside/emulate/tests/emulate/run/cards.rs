@@ -12,8 +12,8 @@ use paceline_engine::{Outside, Protocol, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
 use paceline_packets::{LinkSpec, NetworkBuilder, NodeKind, Packets, Stations};
 
-use crate::pings::{Outcome, assert_same, outcome};
-use crate::support::{Behaviour, Fake};
+use crate::run::pings::{Outcome, assert_same, outcome};
+use crate::run::support::{Behaviour, Fake};
 
 /// How long it takes to forward a frame.
 const SERVICE_NS: u64 = 3_001;

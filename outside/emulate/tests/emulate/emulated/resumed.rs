@@ -8,7 +8,9 @@ use paceline_emulate::run::{SavedMachines, federates, resumed};
 use paceline_engine::{CheckpointFile, Checkpoints};
 use paceline_kernel::Time;
 
-use super::{LATENCY_NS, TERMS, echoes, joined, model, outcome, pinging, run, started, support};
+use crate::guest::support;
+
+use super::{LATENCY_NS, TERMS, echoes, joined, model, outcome, pinging, run, started};
 
 #[test]
 fn guests_go_on_from_a_checkpoint() {
