@@ -42,6 +42,7 @@
 mod affinity;
 mod coscheduling;
 mod deadline;
+mod ids;
 pub mod null;
 mod per_id;
 mod policy;
@@ -55,7 +56,8 @@ mod simulated_time;
 
 pub use coscheduling::{flexible, gang, implicit};
 pub use deadline::{boost, csde, govindan, sedf};
-pub use policy::{DomId, Host, NewDomain, Orders, PcpuId, Pick, Policy, Standing, VcpuId};
+pub use ids::{DomId, PcpuId, VcpuId};
+pub use policy::{Host, NewDomain, Orders, Pick, Policy, Standing};
 pub use proportional::{bvt, credit, credit2};
 pub use real_time::{arinc653, rt, rtds};
 pub use registry::{POLICIES, PolicyKind, build, names};

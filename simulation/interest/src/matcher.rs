@@ -95,7 +95,7 @@ impl<const D: usize> Default for RegionMatcher<D> {
 impl<const D: usize> RegionMatcher<D> {
     /// Adds a region. Errors: [`Error::Duplicate`], [`Error::Inverted`].
     pub fn insert(&mut self, id: RegionId, region: Region<D>) -> Result<(), Error> {
-        region.check()?;
+        check(&region)?;
         match self.regions[id.role as usize].entry(id.number) {
             Place::Occupied(_) => return Err(Error::Duplicate(id)),
             Place::Vacant(place) => place.insert(region),
@@ -107,7 +107,7 @@ impl<const D: usize> RegionMatcher<D> {
     /// Moves or resizes a region. Errors: [`Error::Unknown`], [`Error::Inverted`].
     pub fn modify(&mut self, id: RegionId, region: Region<D>) -> Result<(), Error> {
         let place = self.regions[id.role as usize].get_mut(&id.number).ok_or(Error::Unknown(id))?;
-        region.check()?;
+        check(&region)?;
         let before = std::mem::replace(place, region);
         self.update_index(id, Some(before), Some(region));
         Ok(())
@@ -152,7 +152,7 @@ impl<const D: usize> RegionMatcher<D> {
     /// Replaces the content of `found` by the numbers of the regions of this role that overlap `region`,
     /// ascending. `region` need not have been inserted. Error: [`Error::Inverted`].
     pub fn overlapping(&mut self, role: Role, region: Region<D>, found: &mut Vec<u32>) -> Result<(), Error> {
-        region.check()?;
+        check(&region)?;
         self.index_for_query().search(role, &region, found);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<const D: usize> RegionMatcher<D> {
     ) -> Result<(), Error> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         self.partners(id, &mut before)?;
-        region.check()?;
+        check(&region)?;
         // Before the move: the move may drop the index, and the search would build it anew.
         self.index_for_query().search(id.role.other(), &region, &mut after);
         self.modify(id, region)?;
@@ -294,4 +294,8 @@ fn compare(before: &[u32], after: &[u32], changes: &mut Vec<Change>) {
             _ => changes.extend(after.next().map(Change::Begins)),
         }
     }
+}
+
+fn check<const D: usize>(region: &Region<D>) -> Result<(), Error> {
+    region.inverted_axis().map_or(Ok(()), |axis| Err(Error::Inverted { axis }))
 }

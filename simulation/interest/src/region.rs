@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::Error;
-
 /// A box of half-open extents, one per axis: `[low, high)` contains `low` but not `high`.
 ///
 /// Extents that only touch do not overlap. A region with an empty extent (`low == high`) overlaps nothing.
@@ -62,11 +60,9 @@ impl<const D: usize> Region<D> {
         (self.low[axis] < other.high[axis]) & (other.low[axis] < self.high[axis])
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match (0..D).find(|&axis| self.low[axis] > self.high[axis]) {
-            Some(axis) => Err(Error::Inverted { axis }),
-            None => Ok(()),
-        }
+    /// The first axis along which the low end is above the high end.
+    pub(crate) fn inverted_axis(&self) -> Option<usize> {
+        (0..D).find(|&axis| self.low[axis] > self.high[axis])
     }
 }
 

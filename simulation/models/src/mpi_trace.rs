@@ -13,6 +13,7 @@
 
 mod actions;
 mod collectives;
+mod error;
 mod line;
 mod reader;
 mod reduce_scatter;
@@ -30,7 +31,8 @@ use paceline_kernel::Time;
 use paceline_network::{HostId, Network};
 use paceline_processes::{Mailbox, Process, RequestError, Simulation};
 
-pub use reader::{TraceError, text_of};
+pub use error::TraceError;
+pub use reader::text_of;
 
 /// Messages smaller than this do not make their sender wait (SimGrid: `smpi/send-is-detached-thresh`).
 pub const EAGER_BYTES: f64 = 65_536.0;

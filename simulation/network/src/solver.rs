@@ -14,6 +14,7 @@
 
 mod shares;
 mod solution;
+mod stop;
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Place, Text};
-use crate::section::{Entries, Entry, nearest};
+use crate::section::{Entries, Entry, first, nearest};
 use crate::value::Raw;
 use crate::{ScenarioError, Section, overrides};
 
@@ -272,17 +272,4 @@ fn name_of(entries: &Entries) -> Option<String> {
         Raw::String(name) => Some(name.clone()),
         _ => None,
     }
-}
-
-/// The item that comes first in the file; overrides come after the file.
-pub(crate) fn first<'a, T>(
-    found: impl Iterator<Item = (&'a String, &'a T)>,
-    place: impl Fn(&T) -> &Place,
-) -> Option<(&'a String, &'a T)> {
-    found.min_by_key(|(_, thing)| rank(place(thing)))
-}
-
-/// What places are ordered by: where they are in the file; overrides come after the file.
-pub(crate) fn rank(place: &Place) -> (bool, usize) {
-    (matches!(*place.text, Text::Override(_)), place.span.start)
 }

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Place;
+use crate::ScenarioError;
+use crate::error::{Place, Text};
 use crate::keys::{self, Key, Missing};
 use crate::value::{Raw, Unfit, Value};
-use crate::{ScenarioError, document};
 
 /// What a key that names a file may hold.
 const FILE: &str = "a file's path, seen from the scenario's folder";
@@ -295,7 +295,7 @@ impl Section {
     /// Ends the reading. A key that was never requested is an error.
     pub fn finish(self) -> Result<(), ScenarioError> {
         let unread = self.entries.iter().filter(|(key, _)| !self.asked.contains(*key));
-        let Some((key, _)) = document::first(unread, |entry| &entry.key) else {
+        let Some((key, _)) = first(unread, |entry| &entry.key) else {
             return Ok(());
         };
         let asked: Vec<_> = self.asked.iter().map(String::as_str).collect();
@@ -325,6 +325,19 @@ impl Section {
             None => ScenarioError::at(&self.header, problem, allowed),
         }
     }
+}
+
+/// The item that comes first in the file; overrides come after the file.
+pub(crate) fn first<'a, T>(
+    found: impl Iterator<Item = (&'a String, &'a T)>,
+    place: impl Fn(&T) -> &Place,
+) -> Option<(&'a String, &'a T)> {
+    found.min_by_key(|(_, thing)| rank(place(thing)))
+}
+
+/// What places are ordered by: where they are in the file; overrides come after the file.
+pub(crate) fn rank(place: &Place) -> (bool, usize) {
+    (matches!(*place.text, Text::Override(_)), place.span.start)
 }
 
 /// The name that `text` probably misspells.

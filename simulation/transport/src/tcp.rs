@@ -290,7 +290,7 @@ impl Transport for Tcp {
 
     fn close(&self) {
         if !self.core.closed.swap(true, Ordering::AcqRel) {
-            self.core.links().for_each(|(_, link)| link.notify(link::LEAVE));
+            self.core.links().for_each(|(_, link)| link.notify(buffer::LEAVE));
         }
     }
 }

@@ -21,7 +21,7 @@ mod moves;
 
 use std::collections::BTreeMap;
 
-use super::flexible::{Bounds, Class, Seen};
+use super::class::{Bounds, Class, Seen};
 use crate::per_id::{PerDomain, PerVcpu};
 use crate::queues::RunQueue;
 use crate::{

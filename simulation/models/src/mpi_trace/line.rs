@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::reader::TraceError;
+use super::error::TraceError;
 use super::{ANY, Action, Ends, Message, types};
 
 /// The most ranks.

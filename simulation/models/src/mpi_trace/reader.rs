@@ -6,27 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use thiserror::Error;
-
+use super::error::TraceError;
 use super::line::{self, KNOWN, Line, MOST_RANKS, Said};
 use super::requests::Requests;
 use super::{ANY, Action, Ends, MpiTrace};
-
-/// A mistake in a trace.
-#[derive(Clone, PartialEq, Eq, Error)]
-#[error("{file}:{line}: {problem}; allowed: {allowed}")]
-pub struct TraceError {
-    /// The name of the file, as the caller or the list of files gave it.
-    pub file: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub problem: String,
-    /// What is allowed there.
-    pub allowed: String,
-}
-
-paceline_kernel::debug_tells!(TraceError);
 
 /// The text of a file of a trace: comments may be in any encoding, all else is ASCII. A reason why it is no
 /// text.

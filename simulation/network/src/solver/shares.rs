@@ -5,9 +5,11 @@
 //! order; every link that has changed since the last solution is in `changed` once; stops before
 //! [`Shares::restart`] remain valid.
 
+use std::collections::BinaryHeap;
+
 use smallvec::SmallVec;
 
-use super::solution::{Key, NEVER, START, flow_key};
+use super::stop::{Key, NEVER, START, Wide, flow_key};
 use crate::platform::Sharing;
 
 /// A flow on a link.
@@ -58,6 +60,16 @@ pub(super) struct Terms {
     pub seen: u64,
 }
 
+/// The working memory of solutions, kept for reuse.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Links to examine, links examined, and flows examined.
+    pub(super) open: Vec<u32>,
+    pub(super) links: Vec<u32>,
+    pub(super) flows: Vec<u32>,
+    pub(super) stops: BinaryHeap<Wide>,
+}
+
 /// Links with capacities, and flows in slots that share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
@@ -71,7 +83,7 @@ pub(crate) struct Shares {
     /// No change of a flow since the last solution affects flows that stopped before this.
     pub(super) restart: Key,
     pub(super) solutions: u64,
-    pub(super) work: super::solution::Work,
+    pub(super) work: Work,
 }
 
 impl Default for Shares {
@@ -84,7 +96,7 @@ impl Default for Shares {
             alone: Vec::new(),
             restart: NEVER,
             solutions: 0,
-            work: super::solution::Work::default(),
+            work: Work::default(),
         }
     }
 }

@@ -13,58 +13,11 @@
 //! where it would stop them now if its other flows stopped where they did before. Invariant: the rates are
 //! bit-identical to those of a solution from scratch.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::shares::{Link, Shares};
+use super::shares::{Link, Shares, Work};
+use super::stop::{Key, NEVER, START, Wide, flow_key, link_key};
 use crate::platform::Sharing;
-
-/// A stop; ordered by level, at equal levels flows before links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    /// The bits of the level: levels are not negative, so their bit patterns sort like the levels.
-    level: u64,
-    /// The slot of a flow, or [`LINKS`] and the number of a link.
-    what: u64,
-}
-
-/// Before all stops, and after all stops.
-pub(super) const START: Key = Key { level: 0, what: 0 };
-pub(super) const NEVER: Key = Key { level: u64::MAX, what: u64::MAX };
-
-const LINKS: u64 = 1 << 32;
-
-/// A stop as one number with the same order, compared without a branch; reversed, because the heap returns
-/// the greatest first.
-type Wide = Reverse<u128>;
-
-impl Key {
-    fn wide(self) -> Wide {
-        Reverse(u128::from(self.level) << 64 | u128::from(self.what))
-    }
-
-    fn narrow(Reverse(wide): Wide) -> Self {
-        Self { level: (wide >> 64) as u64, what: wide as u64 }
-    }
-}
-
-pub(super) fn flow_key(level: f64, slot: u32) -> Key {
-    Key { level: level.to_bits(), what: slot.into() }
-}
-
-fn link_key(level: f64, link: u32) -> Key {
-    Key { level: level.to_bits(), what: LINKS | u64::from(link) }
-}
-
-/// The working memory of solutions, kept for reuse.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Work {
-    /// Links to examine, links examined, and flows examined.
-    open: Vec<u32>,
-    links: Vec<u32>,
-    flows: Vec<u32>,
-    stops: BinaryHeap<Wide>,
-}
 
 impl Shares {
     /// The slots of the flows that the last solution examined; the rates of all others are unchanged.
@@ -188,8 +141,8 @@ impl Shares {
     fn stop_all(&mut self, stops: &mut BinaryHeap<Wide>, mut open: usize) {
         while open > 0 {
             let Some(key) = stops.pop().map(Key::narrow) else { break };
-            if key.what & LINKS == 0 {
-                let slot = key.what as usize;
+            if key.is_of_flow() {
+                let slot = key.number() as usize;
                 let flow = &mut self.flows[slot];
                 if flow.stop == NEVER {
                     (flow.rate, flow.stop) = (self.terms[slot].bound, key);
@@ -197,7 +150,7 @@ impl Shares {
                 }
                 continue;
             }
-            let (number, mut level) = (key.what as u32, f64::from_bits(key.level));
+            let (number, mut level) = (key.number(), key.level());
             let Some(now) = self.level(number, NEVER) else { continue };
             let link = &mut self.links[number as usize];
             // Because of rounding the new level may be just below the one already reached.

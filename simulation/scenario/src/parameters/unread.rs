@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::table::{Reading, Table};
 use super::value_error::Step;
-use crate::document::rank;
+use crate::section::rank;
 use crate::section::{Entries, Entry};
 use crate::value::Raw;
 

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::link::LEAVE;
 use crate::frame::{self, FrameError, HEADER_BYTES, Header};
 
 /// The most bytes that wait to be sent, and the most that are read before they are handed on.
@@ -13,6 +12,10 @@ const NOTICES: usize = 4 * (HEADER_BYTES + 1);
 
 /// The number of the first notice.
 const NOTICE: u64 = 1 << 63;
+
+/// The content of a notice.
+pub(super) const ALIVE: u8 = 0;
+pub(super) const LEAVE: u8 = 1;
 
 /// What is to be sent.
 #[derive(Debug, Default)]
@@ -185,7 +188,7 @@ mod test {
             let (mut wire, mut found) = (Vec::new(), Vec::new());
             let mut pieces = pieces.into_iter().cycle();
             for frame in &frames {
-                outgoing.notify(super::super::link::ALIVE);
+                outgoing.notify(super::ALIVE);
                 outgoing.push(frame).expect("allowed");
                 let piece = pieces.next().expect("a cycle");
                 let _ = outgoing.send(|bytes| {

@@ -14,7 +14,7 @@
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-use super::buffer::{Incoming, Outgoing};
+use super::buffer::{ALIVE, Incoming, Outgoing};
 use super::stream::Stream;
 use crate::frame::FrameError;
 use crate::silence::{Limits, Verdict};
@@ -31,10 +31,6 @@ const BUSY: Duration = Duration::from_millis(10);
 const NONE: u32 = 0;
 const FOUND: u32 = 1;
 const REPORTED: u32 = 2;
-
-/// The content of a notice.
-pub(super) const ALIVE: u8 = 0;
-pub(super) const LEAVE: u8 = 1;
 
 /// The connection to one peer.
 #[derive(Debug)]

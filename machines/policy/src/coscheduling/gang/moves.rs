@@ -7,7 +7,7 @@
 
 use super::matrix::Seat;
 use super::{Gang, Name, Vcpu};
-use crate::coscheduling::flexible::{Class, Seen};
+use crate::coscheduling::class::{Class, Seen};
 use crate::{DomId, Orders, PcpuId, PolicyError, Standing, VcpuId};
 
 /// The rank of VCPUs that are set aside: after all classes.
