@@ -36,8 +36,10 @@ mod run;
 mod sched;
 pub mod sched_ext;
 mod settings;
+mod start;
 
 pub use governor::{run_as_usual, run_before_paced};
-pub use pacer::{PaceError, Pacer, Started, UnavailableError, start};
+pub use pacer::{PaceError, Pacer, UnavailableError};
 pub use run::{Ended, PaceNotice, RunError, run};
 pub use settings::{PaceSettings, PolicyChoice, SLICE_MAX, SLICE_MIN, SettingError};
+pub use start::{Started, start};
