@@ -54,6 +54,7 @@ impl TieBreak {
     /// `World` of a file that has used half of them is refused.
     #[inline(always)]
     pub(crate) const fn tie(self, source: LpId, sequence: u64) -> Tie {
+        // Above, the source and 16 bits of the number; below, the other 32 bits of it.
         let plain = ((source.0 as u64) << 16 | sequence >> 32, sequence as u32);
         match self {
             Self::Fixed => plain,
@@ -79,11 +80,12 @@ const fn feistel((high, low): Tie, seed: u64, backwards: bool) -> Tie {
     let (mut left, mut right) = (high >> 8, (high & 0xff) << 32 | low as u64);
     let mut round = 0;
     while round < 4 {
-        let key = if backwards { 3 - round } else { round };
+        // The last round is undone first, with its own key.
+        let round_key = seed ^ if backwards { 3 - round } else { round };
         if backwards {
-            (left, right) = ((right ^ mix(seed ^ key, left)) & HALF, left);
+            (left, right) = ((right ^ mix(round_key, left)) & HALF, left);
         } else {
-            (left, right) = (right, (left ^ mix(seed ^ key, right)) & HALF);
+            (left, right) = (right, (left ^ mix(round_key, right)) & HALF);
         }
         round += 1;
     }
@@ -122,7 +124,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Before all events at `time`, after all before it.
+    /// The least place at `time`: no event at `time` is before it, all earlier events are. With fixed ties it
+    /// is also the place of the first message of LP 0, if that is for `time` and of depth 0.
     pub(crate) const fn least(time: Time) -> Self {
         Self { time, order: 0, tie_low: 0 }
     }

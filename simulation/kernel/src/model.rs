@@ -147,13 +147,14 @@ pub trait Model: Send + Sync + Sized {
     /// The state of `lp` at time zero, and its first events.
     fn init(&self, lp: LpId, cx: &mut Context<Self>) -> Self::State;
 
-    /// An event happens to the LP that owns `state`. A panic, once it is final, ends the run with a
-    /// [`EventError`](crate::EventError) that names the LP, the time and the event, as a broken rule
-    /// does.
+    /// Handles `event` at the LP that owns `state`: changes the state, draws, and sends. A panic, once it is
+    /// final, ends the run with an [`EventError`](crate::EventError) that names the LP, the time and the
+    /// event, as a broken rule does.
     fn handle(&self, state: &mut Self::State, event: &Self::Event, cx: &mut Context<Self>);
 
-    /// In a mixed run: whether `lp` runs ahead optimistically (`Some(true)`), never handles an event that
-    /// could be rolled back (`Some(false)`), or leaves that to the settings of the run (`None`).
+    /// In a mixed run, a run under Time Warp in which not every LP runs ahead: whether `lp` does
+    /// (`Some(true)`), never handles an event that could be rolled back (`Some(false)`), or leaves that to
+    /// the settings of the run (`None`).
     fn optimistic(&self, lp: LpId) -> Option<bool> {
         let _ = lp;
         None

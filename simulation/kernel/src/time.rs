@@ -88,6 +88,7 @@ impl Time {
     /// made a mistake. A number that comes from outside the program is for [`Time::try_from_secs_f64`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
+        // A NaN is not above zero either.
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
         // `as` saturates: what is beyond the clock becomes `MAX`.
         Self((s * Self::TICKS_PER_SECOND as f64 + 0.5) as u64)

@@ -25,7 +25,8 @@ use crate::{Key, LpId, Model, Time};
 pub struct EventId(Key);
 
 impl EventId {
-    /// Of an event that was refused.
+    /// Of an event that was refused. It may equal the id of the first message of LP 0; what the model does
+    /// with it ends with the run, or is rolled back.
     pub(crate) const NONE: Self = Self(Key::least(Time::ZERO));
 
     #[inline(always)]
@@ -79,7 +80,7 @@ impl Sets {
 /// What an LP has cancelled and has not come to yet.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Withdrawn {
-    /// By what was cancelled.
+    /// By cancelled event: the event in which the LP cancelled it.
     causes: BTreeMap<Key, Cause>,
 }
 
