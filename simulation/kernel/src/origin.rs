@@ -1,10 +1,10 @@
 //! Where a run comes from: what distinguishes a run of one model, with its parameters and its seed, from all
 //! others. Checkpoints hold it, so that no run goes on as another.
 //!
-//! Most of it the model is not asked for: it is tried. Every LP is initialized, and the first events of the
-//! run are handled once more, in the total order and apart from any run; nothing is committed. What the
-//! model's parameters change in there changes a digest. Whatever they change later only the model itself can
-//! report ([`Model::parameters`]).
+//! Most of it is found by trying, and the model need not say it: every LP is initialized, and the first
+//! events of the run are handled once more, in the total order and apart from any run; nothing is committed.
+//! What the model's parameters change in there changes a digest. Whatever they change later only the model
+//! itself can report ([`Model::parameters`]).
 //!
 //! Invariant: the same model, seed and order of ties, asked for as many events before the same time, give the
 //! same origin.
@@ -47,6 +47,8 @@ impl Origin {
     /// The origin of a run of `model` with this seed and this order of ties, which has come to `until`: up to
     /// 1024 events before that are tried.
     pub fn of<M: Model>(model: &M, seed: u64, ties: TieBreak, until: Time) -> Self {
+        // Without the declared channels: a message that breaks them ends the run itself, and the trial only
+        // has to come out the same for the same model.
         let rules = Rules::new(seed, ties, model.lookahead(), model.lps());
         let (starts, first) = start(model, &rules);
         let (tried, course) = run(model, &rules, first, until);
@@ -152,7 +154,7 @@ fn start<M: Model>(model: &M, rules: &Rules) -> (Digest, BinaryHeap<Event<M::Eve
         for event in sent {
             digest.event(&event);
             first.push(event);
-            // No more than this many are tried: the latest cannot be one of them.
+            // No more than this many are tried: the latest, which is on top here, cannot be one of them.
             if first.len() > EVENTS as usize {
                 first.pop();
             }
