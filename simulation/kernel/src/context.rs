@@ -104,6 +104,7 @@ impl<'a, M: Model> Context<'a, M> {
         self.tape = Some(tape);
     }
 
+    /// The number of words on the tape; zero in a run that does not undo.
     pub(crate) fn kept(&self) -> usize {
         self.tape.as_ref().map_or(0, |tape| tape.len())
     }
@@ -264,6 +265,7 @@ impl<'a, M: Model> Context<'a, M> {
     #[inline(always)]
     fn dispatch(&mut self, to: LpId, delay: Time, event: M::Event) -> EventId {
         let time = self.now.as_ticks().wrapping_add(delay.as_ticks());
+        // A sum that is less than one of its terms has wrapped; the last tick stands for "never".
         let beyond = time < delay.as_ticks() || time == u64::MAX;
         // What is not below `plain` cannot fall into the batch in hand, and is later than now: no alarm, and
         // depth 0. Nor can what goes far enough along a declared channel.
@@ -300,6 +302,7 @@ impl<'a, M: Model> Context<'a, M> {
     /// The run is over, or what broke the rule is rolled back: nobody will ask for the event.
     fn refuse(&mut self, kind: RuleErrorKind, to: LpId, at: Time, event: &M::Event) -> EventId {
         self.alarm = true;
+        // Only the first: what the model sends after it may follow from it.
         if self.fault.is_none() {
             *self.fault = Some(describe(kind, self.lp, self.now, to, at, event));
         }
