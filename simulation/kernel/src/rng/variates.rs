@@ -71,6 +71,7 @@ impl Rng {
             let (u, v) = (self.unit() - 0.5, self.unit());
             let edge = 0.5 - u.abs();
             let events = libm::floor((2.0 * a / edge + b) * u + mean + 0.43);
+            // Most draws are accepted here, and some are rejected below, without a logarithm.
             if edge >= 0.07 && v <= sure {
                 return events as u64;
             }
@@ -101,6 +102,7 @@ impl Rng {
             let area = last + self.unit() * (first - last);
             let place = power.inverse(area);
             let rank = libm::floor(place + 0.5).clamp(1.0, ranks as f64);
+            // So near to its rank a place is always accepted, and the area need not be computed.
             if rank - place <= sure || area >= power.integral(rank + 0.5) - power.at(rank) {
                 return rank as u64;
             }
@@ -116,6 +118,7 @@ impl Rng {
         let mut left = self.unit() * sum;
         let mut chosen = 0;
         for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            // Before the comparison: where rounding leaves something beyond all weights, the last has it.
             chosen = place;
             if left < *weight {
                 break;
