@@ -32,7 +32,7 @@ const RING_MOST: usize = 1 << 16;
 const CROWD: usize = 1 << 3;
 const AIM: usize = 1 << 7;
 const BUCKETS: usize = 1 << 9;
-/// After passing this many buckets, buckets get wider if they held fewer than one event in four on average.
+/// After this many buckets passed, buckets get wider if there was less than one event for every four of them.
 const CENSUS: u64 = 1 << 10;
 /// A window with more buckets than this makes buckets wider.
 const MANY: u64 = 1 << 5;
@@ -101,6 +101,7 @@ impl<E> BucketQueue<E> {
     #[inline(always)]
     fn place(&mut self, event: Event<E>) {
         let bucket = self.bucket(event.time());
+        // Of a bucket before `base` the difference wraps, and is beyond any ring.
         let ahead = bucket.wrapping_sub(self.base);
         if ahead < self.ring.len() as u64 {
             let slot = self.slot(bucket);
@@ -128,9 +129,11 @@ impl<E> BucketQueue<E> {
     fn seek(&mut self, limit: u64) -> bool {
         let unopened = self.len - self.opened.len() - self.near.len();
         if unopened == 0 {
+            // `base` stays: what comes next, however soon it is due, is to go into the ring.
             return false;
         }
         let start = self.base;
+        // Each time a bucket is found, the limit is reached, or `base` comes to the first event of `far`.
         loop {
             if self.far_bucket <= self.base {
                 self.fetch_far();
@@ -182,7 +185,8 @@ impl<E> BucketQueue<E> {
             if self.ring.len() < RING_MOST {
                 self.rebuild(self.width, self.ring.len() * 2);
             } else {
-                // Only the census may change the width: callers of `seek` count in buckets.
+                // The ring cannot grow: the next census is made to widen the buckets. Not here, as callers of
+                // `seek` count in buckets of this width.
                 self.passed = self.passed.max(CENSUS);
                 self.taken = 0;
             }
@@ -243,6 +247,7 @@ impl<E> BucketQueue<E> {
     #[inline(never)]
     fn open(&mut self, bound: Time) -> bool {
         self.census();
+        // Wider buckets may have put events in front.
         if !self.near.is_empty() {
             return true;
         }
@@ -363,6 +368,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         }
         let drained = before - self.len;
         self.taken += drained as u64;
+        // What stays is moved again by each window that ends in this bucket: fine only while it is little.
         if spread && stay > CROWD * self.aim() && stay > drained * 2 {
             self.relieve(stay);
         }

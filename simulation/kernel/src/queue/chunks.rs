@@ -72,6 +72,7 @@ impl<E> Pool<E> {
 
     #[inline(never)]
     fn push_chunk(&mut self, list: &mut List, event: Event<E>) {
+        // An empty list has no last chunk, and begins with the smallest.
         let size = self.chunks.get(list.last as usize).map_or(0, |last| (last.size + 1).min(SIZES as u8 - 1));
         let chunk = self.unused[size as usize].pop().unwrap_or_else(|| {
             self.chunks.push(Chunk { events: Vec::with_capacity(LEAST << size), size, next: NONE });
