@@ -109,9 +109,7 @@ impl Caught {
         ASKED.set(asked.map(|asked| *asked));
         std::panic::resume_unwind(payload)
     }
-}
 
-impl Caught {
     /// The error of the event that the model handled when it panicked; outside of events, the panic is the
     /// error.
     pub fn into_event_error(self) -> Result<EventError, PanicError> {
@@ -148,6 +146,7 @@ pub fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Caught> {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
         let message = message.unwrap_or_else(|| "without a message".to_owned());
+        // Taken out: what stays behind would be reported of the thread's next panic.
         let (place, backtrace) = PLACE.take().map_or((None, None), |(place, trace)| (Some(place), trace));
         Caught { payload, note: PanicNote { message, place, backtrace }, asked: ASKED.take().map(Box::new) }
     })
@@ -162,12 +161,14 @@ impl<F: Fn() -> Asked> Asking<F> {
         Self(noted)
     }
 
+    /// The model has answered, so that nothing is noted.
     #[inline(always)]
     pub fn end(self) {
         std::mem::forget(self);
     }
 }
 
+/// Reached only by a panic that passes by: an answer ends with [`Asking::end`].
 impl<F: Fn() -> Asked> Drop for Asking<F> {
     fn drop(&mut self) {
         let asked = (self.0)();
