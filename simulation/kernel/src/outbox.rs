@@ -97,6 +97,7 @@ impl<E> Outbox<E> {
 
     #[inline(always)]
     fn lower(&mut self, federate: u32, time: Time) {
+        // Called before the event is in the list, so that each federate is noted once.
         if self.lists[federate as usize].is_empty() {
             self.filled.push(federate);
         }
@@ -130,8 +131,8 @@ impl<E> Outbox<E> {
     }
 
     /// Takes out the messages to `federate`; the empty list `spare` takes its place. The next flush names the
-    /// federate all the same, with an empty list; nothing is to be pushed for it before. Anti-messages stay:
-    /// not for Time Warp.
+    /// federate all the same, with an empty list. Nothing is to be pushed for it before: the flush would name
+    /// it twice. Anti-messages stay: not for Time Warp.
     pub fn take(&mut self, federate: u32, spare: Vec<Event<E>>) -> Vec<Event<E>> {
         self.least[federate as usize] = Time::MAX;
         std::mem::replace(&mut self.lists[federate as usize].events, spare)

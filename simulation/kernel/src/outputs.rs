@@ -39,16 +39,19 @@ impl<O> Outputs<O> {
     /// assert_eq!(all.0, ["before", "a1", "b1", "c1", "a2", "b2", "c2"]);
     /// ```
     pub fn in_order(of: Vec<(usize, Vec<O>)>) -> Self {
+        // How often LPs were dealt: each time left one output of each federate.
         let deals = |(federates, outputs): &(usize, Vec<O>)| outputs.len().div_ceil((*federates).max(1));
         let deals_of_others = of.iter().skip(1).map(deals).max();
         let mut all = Vec::with_capacity(of.iter().map(|(_, outputs)| outputs.len()).sum());
         let mut rest: Vec<_> =
             of.into_iter().map(|(federates, outputs)| (federates.max(1), outputs.into_iter())).collect();
+        // All processes were dealt as often: what the first has beyond that is older, and of the whole run.
         if let (Some((federates, first)), Some(deals)) = (rest.first_mut(), deals_of_others) {
             let before = first.len().saturating_sub(deals.saturating_mul(*federates));
             all.extend(first.take(before));
         }
         while rest.iter().any(|(_, outputs)| outputs.len() > 0) {
+            // One time that LPs were dealt, process by process.
             for (federates, outputs) in &mut rest {
                 all.extend(outputs.take(*federates));
             }

@@ -62,11 +62,13 @@ impl<M: Model> Part<M> {
     /// from somewhere.
     pub fn fits(&self, partition: &Partition, owns: impl Fn(u32) -> bool) -> bool {
         let mut seen = vec![false; partition.federates() as usize];
+        // A federate of the partition, not seen before, owned by the process, and with all of its LPs.
         let is_right = |(id, lps): &(u32, Vec<Lp<M::State>>)| {
             seen.get_mut(*id as usize).is_some_and(|before| !std::mem::replace(before, true))
                 && owns(*id)
                 && lps.len() == partition.members(*id).len()
         };
+        // After the first pass has noted which are here, the second looks for one that is missing.
         self.federates.iter().all(is_right)
             && (0..partition.federates()).zip(seen).all(|(id, is_here)| is_here == owns(id))
             && self.pending.all_are(|lp| lp.0 < partition.lps())

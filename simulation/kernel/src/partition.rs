@@ -140,7 +140,8 @@ impl Partition {
         match &self.layout {
             Layout::Runs => {
                 let (size, rest) = (self.lps / self.federates, self.lps % self.federates);
-                // The first `rest` federates have one LP more; these are all of their LPs.
+                // The first `rest` federates have one LP more; these are all of their LPs. `size` is not
+                // zero: there are no more federates than LPs.
                 let long = rest * (size + 1);
                 if lp.0 < long {
                     (lp.0 / (size + 1), lp.0 % (size + 1))
