@@ -70,7 +70,7 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     rules: Rules,
     place: Place,
     lps: Vec<Lp<M::State>>,
-    /// What each of them has cancelled.
+    /// By local number: what each of them has cancelled.
     withdrawn: Sets,
     queue: Q,
     batch: Batch<M::Event>,
@@ -281,7 +281,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.put_back();
         self.report_before(Time::MAX);
         self.queue.drain(Time::MAX, |event| pending.events.push(event));
-        pending.cancelled.extend(self.cancelled_entries());
+        pending.withdrawn.extend(self.withdrawn_entries());
         past.digest.join(self.digest);
         past.events += self.events;
         past.last = past.last.max(self.last);
@@ -293,7 +293,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     pub fn finish(mut self, model: &M) -> Finished<M::Output> {
         self.put_back();
         self.report_before(Time::MAX);
-        let cancelled = self.all_cancelled();
+        let withdrawn = self.all_withdrawn();
         let mut output = self.output;
         let mut digest = self.digest;
         let mut fallen = None;
@@ -316,7 +316,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             panic.resume();
         }
         self.queue.drain(Time::MAX, |event| {
-            if !cancelled.contains(&event.key()) {
+            if !withdrawn.contains(&event.key()) {
                 let Event { payload, .. } = &event;
                 let call = || {
                     format!("`left_over` of {}, with {} for {},", event.to(), shown(payload), event.time())

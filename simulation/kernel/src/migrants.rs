@@ -49,8 +49,8 @@ impl<M: Model> Part<M> {
         for event in self.pending.events {
             all[to(event.to())].pending.events.push(event);
         }
-        for entry in self.pending.cancelled {
-            all[to(entry.0)].pending.cancelled.push(entry);
+        for entry in self.pending.withdrawn {
+            all[to(entry.0)].pending.withdrawn.push(entry);
         }
         // Federates were gone through one by one: their LPs may be interleaved.
         all.iter_mut().for_each(|migrants| migrants.lps.sort_unstable_by_key(|(lp, _)| *lp));
@@ -105,8 +105,8 @@ impl<M: Model> Migrants<M> {
         for event in pending.events {
             federates[partition.place(event.to()).0 as usize].receive([event]);
         }
-        for entry in pending.cancelled {
-            federates[partition.place(entry.0).0 as usize].receive_cancelled(partition, entry);
+        for entry in pending.withdrawn {
+            federates[partition.place(entry.0).0 as usize].receive_withdrawn(partition, entry);
         }
         federates
     }

@@ -90,8 +90,8 @@ impl<M: Model> Part<M> {
         for event in self.pending.events {
             federates[partition.place(event.to()).0 as usize].receive([event]);
         }
-        for entry in self.pending.cancelled {
-            federates[partition.place(entry.0).0 as usize].receive_cancelled(partition, entry);
+        for entry in self.pending.withdrawn {
+            federates[partition.place(entry.0).0 as usize].receive_withdrawn(partition, entry);
         }
         federates
     }

@@ -1,6 +1,6 @@
 //! The events of a run, or of a part of it, while no federate has them.
 //!
-//! Invariant: everything that is `cancelled` is one of the `events`, and for the LP that has cancelled it.
+//! Invariant: everything that is `withdrawn` is one of the `events`, and for the LP that has cancelled it.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,13 @@ use crate::{Event, Key, LpId};
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting<E> {
     pub events: Vec<Event<E>>,
-    pub cancelled: Vec<Entry>,
+    /// Those that their own LPs have cancelled.
+    pub withdrawn: Vec<Entry>,
 }
 
 impl<E> Default for Waiting<E> {
     fn default() -> Self {
-        Self { events: Vec::new(), cancelled: Vec::new() }
+        Self { events: Vec::new(), withdrawn: Vec::new() }
     }
 }
 
@@ -26,17 +27,17 @@ impl<E> Waiting<E> {
     /// Adds those of another part.
     pub fn join(&mut self, other: Self) {
         self.events.extend(other.events);
-        self.cancelled.extend(other.cancelled);
+        self.withdrawn.extend(other.withdrawn);
     }
 
     /// Whether all of them are for LPs that are `right`: always, unless they were read from somewhere.
     pub fn all_are(&self, right: impl Fn(LpId) -> bool) -> bool {
-        self.events.iter().all(|event| right(event.to())) && self.cancelled.iter().all(|(lp, ..)| right(*lp))
+        self.events.iter().all(|event| right(event.to())) && self.withdrawn.iter().all(|(lp, ..)| right(*lp))
     }
 
     /// The events that are to happen: those that no LP has cancelled.
     pub fn live(&self) -> impl Iterator<Item = &Event<E>> {
-        let cancelled: BTreeSet<Key> = self.cancelled.iter().map(|(_, key, _)| *key).collect();
-        self.events.iter().filter(move |event| !cancelled.contains(&event.key()))
+        let withdrawn: BTreeSet<Key> = self.withdrawn.iter().map(|(_, key, _)| *key).collect();
+        self.events.iter().filter(move |event| !withdrawn.contains(&event.key()))
     }
 }

@@ -177,10 +177,10 @@ impl<M: Model> World<M> {
                 federates[to as usize].receive([event]);
             }
         }
-        for entry in self.pending.cancelled {
+        for entry in self.pending.withdrawn {
             let of = partition.place(entry.0).0;
             if is_present(of) {
-                federates[of as usize].receive_cancelled(partition, entry);
+                federates[of as usize].receive_withdrawn(partition, entry);
             }
         }
         (federates, self.past)

@@ -19,9 +19,9 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.put_back();
         let mut events = Vec::with_capacity(self.queue.len());
         self.queue.drain(Time::MAX, |event| events.push(event));
-        let cancelled = self.all_cancelled();
+        let withdrawn = self.all_withdrawn();
         for event in events {
-            if !cancelled.contains(&event.key()) {
+            if !withdrawn.contains(&event.key()) {
                 look(&event);
             }
             self.queue.push(event);

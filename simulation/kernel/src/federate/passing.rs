@@ -59,19 +59,19 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// What all its LPs have cancelled.
-    pub(super) fn all_cancelled(&self) -> BTreeSet<Key> {
+    pub(super) fn all_withdrawn(&self) -> BTreeSet<Key> {
         self.withdrawn.iter().flat_map(Withdrawn::keys).collect()
     }
 
     /// Takes in what an LP of this federate has cancelled.
-    pub(crate) fn receive_cancelled(&mut self, partition: &Partition, (lp, key, cause): Entry) {
+    pub(crate) fn receive_withdrawn(&mut self, partition: &Partition, (lp, key, cause): Entry) {
         if let Some(set) = self.withdrawn.of::<M>(self.place.local(lp, partition)) {
             set.insert(key, cause);
         }
     }
 
-    /// The same of all its LPs, for [`Federate::receive_cancelled`].
-    pub(super) fn cancelled_entries(&self) -> impl Iterator<Item = Entry> {
+    /// The same of all its LPs, for [`Federate::receive_withdrawn`].
+    pub(super) fn withdrawn_entries(&self) -> impl Iterator<Item = Entry> {
         let entries = |(local, set)| {
             let lp = self.place.lp(local);
             Withdrawn::causes(set).map(move |(key, cause)| (lp, key, cause))

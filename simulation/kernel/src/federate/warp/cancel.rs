@@ -1,5 +1,5 @@
 //! Events in the queue that were taken back by their sender: they stay there until they come out, and are
-//! dropped then.
+//! dropped then. Those that their receiver has cancelled are in `withdrawn.rs`.
 //!
 //! Taking an event out of the middle of a queue would make every queue slower; this costs a look at a counter
 //! per event. Invariant: everything in here is in the queue, or about to be put there, once for each time it
