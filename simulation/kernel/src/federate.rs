@@ -76,14 +76,14 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     batch: Batch<M::Event>,
     /// What LPs have sent and was not handed on yet ([`Federate::route`]).
     sent: Vec<Event<M::Event>>,
-    /// Messages to LPs of this federate before `reach` are not for the queue, as their receivers may have
-    /// been there: they go here.
+    /// Messages to LPs of this federate for times before `reach`. Their receivers may have been run beyond
+    /// them: `Warp` takes each of them in, with a rollback where that is so, before it goes to the queue.
     within_reach: Vec<Event<M::Event>>,
     /// How far LPs have been run ahead; zero without Time Warp.
     reach: Time,
     /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
-    apart: Time,
-    /// Events in the queue that were taken back.
+    lookahead_within: Time,
+    /// Events in the queue that were taken back by anti-messages.
     cancelled: Cancelled<M::Event>,
     fault: Option<Box<RuleError>>,
     /// The model's panic.
@@ -168,7 +168,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.queue.len() + self.batch.len() - self.cancelled.len()
     }
 
-    /// The simulated time of the latest of them; zero without any.
+    /// The simulated time of the latest event that is final; zero without any.
     pub fn last(&self) -> Time {
         self.last
     }
@@ -184,12 +184,13 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// Sets what messages between two LPs of this federate take at least: the model's lookahead at first, or
-    /// more where the channels between them say so. What is sent nearer than that is a fault.
-    pub fn set_apart(&mut self, apart: Time) {
-        if apart != self.apart {
-            // The batch in hand may be wider than the new distance allows.
+    /// more where the channels between them say so ([`Distances::within`](crate::Distances::within)). One
+    /// that is due before the batch in hand ends is nearer than that, and a [`RuleError`].
+    pub fn set_lookahead_within(&mut self, lookahead: Time) {
+        if lookahead != self.lookahead_within {
+            // The batch in hand may be wider than the new lookahead allows.
             self.put_back();
-            self.apart = apart;
+            self.lookahead_within = lookahead;
             self.rules.set_near(self.rules.least_near());
         }
     }
@@ -255,7 +256,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             }
             if self.batch.is_empty() {
                 // LPs of one federate also keep a lookahead among themselves: whole LPs only within it.
-                let safe = bound.min(self.lvt().saturating_add(self.apart));
+                let safe = bound.min(self.lvt().saturating_add(self.lookahead_within));
                 // Without a lookahead LPs cannot be run one by one; observers are called in the total order.
                 if self.rules.lookahead == Time::ZERO || self.watch.is_some() {
                     return self.step_on(model, partition, bound, left, outbox);
@@ -304,7 +305,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
                 || lp.add_to_digest(id, self.withdrawn.at(local), &mut digest),
             );
             ask(|| format!("`finish` of {id}"), || model.finish(id, &lp.state, &mut output));
-            // One that panics must not do so while another is on its way out.
+            // Caught, so that the other states are dropped one by one all the same: a second panic while the
+            // first unwinds would end the process.
             let dropped = || ask(|| format!("`Drop` of the state of {id}"), || drop(lp));
             if needs_drop::<M::State>()
                 && let Err(panic) = catch(dropped)

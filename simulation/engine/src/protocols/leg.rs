@@ -52,7 +52,8 @@ pub(crate) fn run<M: Model>(
     let Simulation { model, .. } = simulation;
     let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
     for (id, federate) in (0..).zip(&mut federates) {
-        federate.set_apart(distances.as_ref().map_or(model.lookahead(), |distances| distances.within(id)));
+        let within = distances.as_ref().map(|distances| distances.within(id));
+        federate.set_lookahead_within(within.unwrap_or_else(|| model.lookahead()));
     }
     let limited = outsiders.are_limited();
     // Nothing happens before this, in any process. Asked here, as `seat` takes outsiders out of their list.

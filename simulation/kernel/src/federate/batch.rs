@@ -275,6 +275,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if batch.len == 0 {
             return;
         }
+        // Where no block is in hand yet, `order` knows of none of the first one's events: all are left.
         let mut left = vec![batch.next == 0; batch.blocks[batch.block].len()];
         batch.order.put_back(|index| left[index] = true);
         let hand = batch.blocks[batch.block].drain(..).zip(left).filter(|(_, left)| *left);
@@ -337,8 +338,9 @@ fn run_least<M: Model>(
 }
 
 /// Takes in what an LP has sent within its federate for before the bound, which joins its run. Says how many
-/// events these are. One for another LP is given out: federates that are nearer than the LPs of this one to
-/// each other may get messages before the bound, and then the other LP may have been run beyond it.
+/// events these are. One for another LP is given out and ends the run, since that LP may have been run beyond
+/// it. The rules let one pass only where the lookahead within the federate was set higher than the model's
+/// and no channels were: a batch is no wider than that lookahead.
 fn take_late<E>(
     near: impl Iterator<Item = Event<E>>,
     lp: LpId,

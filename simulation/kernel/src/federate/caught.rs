@@ -53,6 +53,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.pass_on_ours(panic, |_, panic| event.map(|event| EventError::of_panic(panic, event)))
     }
 
+    /// Notes a panic of the model, of which `place` makes the error. One of the kernel or the host, where the
+    /// model was not at work, goes on.
     fn pass_on_ours(
         &mut self,
         panic: Caught,

@@ -103,7 +103,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             sent: Vec::new(),
             within_reach: Vec::new(),
             reach: Time::ZERO,
-            apart: model.lookahead(),
+            lookahead_within: model.lookahead(),
             cancelled: Cancelled::default(),
             fault: None,
             panicked: None,

@@ -134,6 +134,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             fetched -= 1;
             let first = self.sent.is_empty();
             let near = self.run_one(model, partition, event);
+            // Only under Time Warp has anything been run ahead.
             if near && self.reach > Time::ZERO {
                 self.join(partition, bound);
             }

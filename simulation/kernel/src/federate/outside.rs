@@ -33,7 +33,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             sent: Vec::new(),
             within_reach: Vec::new(),
             reach: Time::ZERO,
-            apart: self.apart,
+            lookahead_within: self.lookahead_within,
             cancelled: Cancelled::default(),
             fault: None,
             panicked: None,
@@ -94,7 +94,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
     }
 
     /// The next message of `from`, which is in this federate, to happen to `to` at `at`: for LPs that run
-    /// elsewhere. The caller checks lookahead and channels; depth 0 asks for a time after that of the cause.
+    /// elsewhere. The caller sees to it that lookahead and channels are kept, and that `at` is after the time
+    /// of the event that sends it: the message has depth 0, as one with a positive delay.
     pub fn send_from(
         &mut self,
         partition: &Partition,

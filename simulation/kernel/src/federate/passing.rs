@@ -1,7 +1,8 @@
 //! Events waiting that their own LPs have cancelled, for hosts: nothing of them is to be seen.
 //!
-//! Invariant: hosts that take out an event ask here before they run it, and only once nothing can precede it:
-//! what an LP has passed over, it may not be asked about by an earlier event.
+//! Invariant: hosts that take out an event ask here before they run it, and only once nothing can precede it.
+//! Asking takes the event out of what its LP has cancelled: to an earlier event of the LP, handled after
+//! that, it would look pending again.
 
 use std::collections::BTreeSet;
 

@@ -69,8 +69,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         self.watch = Some(Watch { observer, held: Vec::new(), holds: false });
     }
 
-    /// Whether what becomes final is held back from now on, or is given out at once, after what is held back
-    /// and comes before it.
+    /// From now on holds back what becomes final, or else reports it at once, after those that were held back
+    /// and come before it.
     pub(super) fn hold(&mut self, holds: bool) {
         if let Some(watch) = &mut self.watch {
             watch.holds = holds;
