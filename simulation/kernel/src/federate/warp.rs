@@ -70,7 +70,9 @@ pub struct Times {
 pub struct Bounds {
     /// No event that the federate may still run is before this ([`Warp::floor`], or earlier).
     pub floor: Time,
-    /// Global virtual time, as it was before the mail of this turn was taken out of the inbox.
+    /// Global virtual time, as it was before the mail of this turn was taken out of the inbox. Whatever is
+    /// due before that plus lookahead was sent by events before it, hence was in the inbox by then. With a
+    /// later value, mail that came meanwhile could be for what is run as safe.
     pub gvt: Time,
     /// The horizon: no event at or after it is run.
     pub until: Time,
@@ -158,6 +160,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     }
 
     /// No event that is still to be run here, and no message that may still be cancelled, is before this.
+    /// What stuck LPs are to handle does not count: GVT has to pass it, so that the run ends with it.
     pub fn floor(&mut self) -> Time {
         let unsent = self.unsent.values().map(Unsent::floor).min().unwrap_or(Time::MAX);
         self.base.lvt().min(unsent)
@@ -226,6 +229,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         mail: &mut Mail<M::Event>,
         outbox: &mut Outbox<M::Event>,
     ) -> Time {
+        // Outlives a panic: the host counts what was taken in up to there as well.
         let mut least = Time::MAX;
         if let Err(panic) = catch(|| self.receive_on(model, partition, mail, outbox, &mut least)) {
             self.lost.get_or_insert(EventError::of_caught(panic));
@@ -291,6 +295,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         } else {
             self.log.commit(model, &mut self.base, safe);
         }
+        // Not up to `safe`: LPs may still handle events before that, which are to be reported first.
         self.base.report_before(gvt);
         if let Some(trouble) = self.trouble(safe) {
             return Turn::Failed(trouble);
@@ -298,6 +303,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         if floor >= until {
             return Turn::Waits;
         }
+        // The fast gear would send anew what is in doubt, without seeing that it was sent before.
         let may_safely =
             floor < safe && self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
         let full = self.is_full();

@@ -181,6 +181,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         first_sent: u64,
     ) -> Result<(), Box<EventError>> {
         let (id, undo) = (self.base.place.lp(local), self.settings.saving == Saving::Undo);
+        // A state that cannot be brought back makes rollbacks wrong: no change of the LP's past mends that.
         let fatal = matches!(kind, EventErrorKind::Irreversible { .. });
         let event = segment.events.pop().expect("the event that failed was noted before it was handled");
         let trouble = Box::new(EventError { kind, lp: id, at: event.time(), event: shown(&event.payload) });
@@ -192,6 +193,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let at = segment.events.len();
         segment.cores.truncate(at + 1);
         let core = segment.cores.pop().expect("counters are noted before an event is handled");
+        // `sent` has nothing but the messages of this run: what it sent before the event stays.
         self.base.sent.truncate((core.sent - first_sent) as usize);
         let mut withdrawn = self.base.withdrawn.of::<M>(local);
         if let Some(withdrawn) = &mut withdrawn {
@@ -202,6 +204,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let mut kept = Kept::of(&event, core, rules, segment.words_from(at));
             take_back(model, &mut lp.state, &event.payload, &mut kept);
         } else if !undo {
+            // A copy that was made for the event stays. The next entry in its place begins the run of another
+            // LP, whose own copy comes behind this one, so that no `restore` takes this for it.
             self.stats.coasted += segment.restore(model, rules, id, &mut lp.state, withdrawn, at);
         }
         segment.forget_words_from(at);

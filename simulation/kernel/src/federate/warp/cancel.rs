@@ -12,8 +12,8 @@ use crate::digest::same_payload;
 use crate::outbox::Receipt;
 use crate::{Event, Key, LpId};
 
-/// Kinds of events that are distinguished before the exact look.
-const KINDS: usize = 1 << 10;
+/// Kinds of events that are distinguished before the exact look: as many as so many bits have values.
+const KIND_BITS: u32 = 10;
 
 #[derive(Debug)]
 pub(in crate::federate) struct Cancelled<E> {
@@ -38,7 +38,7 @@ impl<E: Clone + Hash + PartialEq> Cancelled<E> {
     /// The event is to be dropped when it comes.
     pub fn insert(&mut self, receipt: &Receipt<E>) {
         if self.kinds.is_empty() {
-            self.kinds = vec![0; KINDS];
+            self.kinds = vec![0; 1 << KIND_BITS];
         }
         self.kinds[kind(receipt)] += 1;
         self.waiting.entry((receipt.key(), receipt.to())).or_default().push(receipt.payload.clone());
@@ -67,10 +67,12 @@ impl<E: Clone + Hash + PartialEq> Cancelled<E> {
     }
 }
 
-/// The kind of an event: some bits of its time and sender. Of most kinds
-/// there is nothing in here, and no search is needed.
+/// The kind of an event: a hash of its time and the lower 32 bits of its tie, which with fixed ties are those
+/// of its number at its sender. Of most kinds there is nothing in here, and no search is needed.
 #[inline(always)]
 fn kind<E>(event: &Event<E>) -> usize {
     let (time, _, tie_and_lp) = event.identity();
-    ((time ^ tie_and_lp >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % KINDS
+    // Fibonacci hashing: the upper bits of the product.
+    let product = (time ^ tie_and_lp >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (product >> (u64::BITS - KIND_BITS)) as usize
 }

@@ -216,6 +216,8 @@ impl<M: Model> Log<M> {
     /// in their order. What of a batch is final before its end waits for it, so that every event is
     /// looked at once.
     pub fn commit<Q: EventQueue<M::Event>>(&mut self, model: &M, base: &mut Federate<M, Q>, safe: Time) {
+        // No later batch either, though one that was run again may end earlier: an LP's part of it comes
+        // after the LP's parts of those before.
         let whole = self.segments.iter().take_while(|segment| segment.bound <= safe).count();
         self.commit_first(whole, model, base, safe);
     }

@@ -5,6 +5,7 @@
 //! the list `recalls`, so that a cascade takes no stack. Messages to other federates are cancelled by
 //! anti-messages in the outbox.
 
+use super::log::Link;
 use super::{Cancellation, Federate, Saving, Warp};
 use crate::context::LpCore;
 use crate::model::take_back;
@@ -21,7 +22,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         event: Event<M::Event>,
         outbox: &mut Outbox<M::Event>,
     ) {
-        // At or after the reach nothing was run ahead, but by an LP that is stuck now.
+        // At or after the reach the log has nothing to roll back. A stuck LP is looked at in any case: the
+        // event it is stuck at is in no log.
         if event.time() < self.base.reach || !self.stuck.is_empty() {
             let local = self.base.place.local(event.to(), partition);
             if self.changes_stuck(local, &event) {
@@ -51,6 +53,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     pub(super) fn recall(&mut self, model: &M, partition: &Partition, outbox: &mut Outbox<M::Event>) {
         while let Some(receipt) = self.recalls.pop() {
             let local = self.base.place.local(receipt.to(), partition);
+            // Whatever message it is: it may be parked, and only from the queue can it be dropped.
             self.unstick(local);
             // Where it was run, that is undone; else it waits in the queue, from which it is dropped when its
             // turn comes.
@@ -96,6 +99,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let receipt = |core: LpCore| run.receipts as usize + (core.sent - first_sent) as usize;
             let passed: Vec<usize> =
                 segment.passed_in(at..end).iter().map(|(entry, _)| *entry as usize).collect();
+            // The LP's counters at the end of this run: where a later one has been cut, those at its start.
             let mut after = lp.core;
             // From the latest back: `undo` takes back a change of the state that the later ones have left.
             for entry in (at..end).rev() {
@@ -105,6 +109,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                     if receipt.to() != id {
                         cancels.push((cause, receipt.clone()));
                     } else if self_sent.binary_search(&receipt.key()).is_err() {
+                        // It was not handled in this run: it is in the queue, or about to be put there,
+                        // since it was sent or since a later run was cut.
                         self.base.cancelled.insert(receipt);
                     }
                 }
@@ -128,13 +134,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         // Once for all runs that were cut: the state comes from the copy before the earliest of them, and the
         // others are not needed.
         if let (Some((link, at)), false) = (reached, undo) {
-            let (segment, _) = self.log.run(link);
-            let Federate { rules, lps, withdrawn, .. } = &mut self.base;
-            let (state, withdrawn) = (&mut lps[local].state, withdrawn.of::<M>(local));
-            self.stats.coasted += segment.restore(model, rules, id, state, withdrawn, at);
+            self.restore(model, local, link, at);
         }
         self.stats.note_rollback(id, undone as u64);
         self.cancel_or_doubt(partition, local, cancels, outbox);
+    }
+
+    /// Brings the state of an LP back, by a copy, to what it was before entry `at` of its run at `link`.
+    fn restore(&mut self, model: &M, local: usize, link: Link, at: usize) {
+        let (segment, _) = self.log.run(link);
+        let Federate { place, rules, lps, withdrawn, .. } = &mut self.base;
+        let (id, state) = (place.lp(local), &mut lps[local].state);
+        self.stats.coasted += segment.restore(model, rules, id, state, withdrawn.of::<M>(local), at);
     }
 
     /// Cancels what an LP had sent in events that were rolled back, the latest message first; or puts it in

@@ -5,9 +5,10 @@ use super::{EventError, Rollbacks, Warp};
 use crate::{EventQueue, Federate, Key, Model, Outbox, Partition, Time, catch};
 
 impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
-    /// Commits everything before `gvt`, rolls back everything else, and cancels what that has sent.
-    /// Afterwards, and once the mail that this makes has been received everywhere, nothing is speculative any
-    /// more. Fails with what went wrong in an event before `gvt`, which cannot be rolled back.
+    /// Commits everything before `gvt`, rolls back everything else that is not committed yet, and cancels
+    /// what that has sent. Afterwards, and once the mail that this makes has been received everywhere,
+    /// nothing is speculative any more. Fails with what went wrong in an event before `gvt`, which cannot be
+    /// rolled back. What went wrong later, also before the safe bound, is taken back, and may come again.
     pub fn retreat(
         &mut self,
         model: &M,

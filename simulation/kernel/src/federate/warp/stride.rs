@@ -26,6 +26,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// about the width.
     pub fn take_effort(&mut self) -> Effort {
         let Rollbacks { undone, coasted, antis, .. } = self.stats;
+        // Both begin anew also where nothing is given out: else the next effort would be blamed for it.
         let before = std::mem::replace(&mut self.wasted, undone + coasted + antis);
         let effort = std::mem::take(&mut self.effort);
         if self.pace.is_worth() {
@@ -82,8 +83,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let ahead = if self.is_full() || !self.conservative.is_empty() {
             soon
         } else if again {
+            // Or its floor becomes safe. What is run again waits for no GVT (`Wants::again`).
             from(most - self.least_stride(bounds), self.reached).min(from(self.base.rules.lookahead, floor))
         } else {
+            // Or what was rolled back too far beyond GVT comes near enough to be run again.
             from(most - self.least_stride(bounds), self.reached.max(floor)).min(from(most, floor))
         };
         let ahead = ahead.max(soon);

@@ -121,7 +121,8 @@ impl<M: Model> Work<'_, M> {
         Ok(())
     }
 
-    /// Whether an event that the LP has sent joins its run. Everything else is dealt with after the batch.
+    /// Whether an event that the LP has sent joins its run: as a copy, since it stays among the messages, for
+    /// its receipt. Everything else is dealt with after the batch.
     fn joins(&self, event: &Event<M::Event>) -> bool {
         event.time() < self.bound && event.to() == self.id
     }
