@@ -39,7 +39,7 @@ mod stuck;
 use std::collections::BTreeMap;
 
 pub(super) use cancel::Cancelled;
-use lazy::Unsent;
+use lazy::InDoubt;
 use log::Log;
 pub use optimism::{Cancellation, Optimism, Saving};
 use pace::Pace;
@@ -101,8 +101,8 @@ pub struct Warp<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     conservative: Vec<bool>,
     log: Log<M>,
     pace: Pace,
-    /// What was rolled back and is not cancelled yet, by local number.
-    unsent: BTreeMap<u32, Unsent<M::Event>>,
+    /// By local number of the sender: messages whose cause was rolled back, neither confirmed nor cancelled.
+    in_doubt: BTreeMap<u32, InDoubt<M::Event>>,
     stuck: BTreeMap<u32, Stuck<M::Event>>,
     /// What cannot be made good any more, whatever is rolled back.
     lost: Option<Box<EventError>>,
@@ -140,7 +140,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             // Who may run ahead is in `conservative`, by local number.
             settings: Optimism { optimistic: None, ..settings.clone() },
             pace,
-            unsent: BTreeMap::new(),
+            in_doubt: BTreeMap::new(),
             stuck: BTreeMap::new(),
             lost: None,
             recalls: Vec::new(),
@@ -162,8 +162,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// No event that is still to be run here, and no message that may still be cancelled, is before this.
     /// What stuck LPs are to handle does not count: GVT has to pass it, so that the run ends with it.
     pub fn floor(&mut self) -> Time {
-        let unsent = self.unsent.values().map(Unsent::floor).min().unwrap_or(Time::MAX);
-        self.base.lvt().min(unsent)
+        let in_doubt = self.in_doubt.values().map(InDoubt::floor).min().unwrap_or(Time::MAX);
+        self.base.lvt().min(in_doubt)
     }
 
     /// How far it has come, events that may be rolled back included.
@@ -204,7 +204,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     pub fn times_of(&mut self, lp: LpId, partition: &Partition) -> Times {
         self.base.put_back();
         let local = self.base.place.local(lp, partition);
-        let mut processable = self.unsent.get(&(local as u32)).map_or(Time::MAX, Unsent::floor);
+        let mut processable = self.in_doubt.get(&(local as u32)).map_or(Time::MAX, InDoubt::floor);
         let mut others = Vec::new();
         self.base.queue.drain(Time::MAX, |event| others.push(event));
         for event in others {
@@ -305,7 +305,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         // The fast gear would send anew what is in doubt, without seeing that it was sent before.
         let may_safely =
-            floor < safe && self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
+            floor < safe && self.in_doubt.is_empty() && !self.settings.eager && !self.settings.check;
         let full = self.is_full();
         // Safe work needs no log: first where there is no room, nothing else to do, or where it pays.
         if may_safely && (full || safe == until || self.pace.prefers_safe(floor, safe, width)) {

@@ -36,7 +36,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.reached = front.max(bound);
         self.base.reach = self.base.reach.max(bound);
         // To be dropped, or in doubt: if these numbers change, something was settled though nothing ran.
-        let waiting = self.base.cancelled.len() + self.unsent.len();
+        let waiting = self.base.cancelled.len() + self.in_doubt.len();
         let any = self.base.fill(partition, bound);
         let floor = self.base.batch.floor().min(bound);
         let (number, mut segment) = self.log.open(floor, bound);
@@ -89,7 +89,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         self.resolve(model, partition, outbox);
         self.pace.ran_ahead(ran, &self.stats);
-        let settled = waiting != self.base.cancelled.len() + self.unsent.len();
+        let settled = waiting != self.base.cancelled.len() + self.in_doubt.len();
         // Without any event there, the floor was higher than was known.
         if ran > 0 || settled || parked || !any { Turn::Ran } else { Turn::Waits }
     }
@@ -235,7 +235,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let id = self.base.place.lp(run.local as usize);
         let bound = segment.bound;
         let mut sent = std::mem::take(&mut self.base.sent);
-        if self.unsent.contains_key(&run.local) {
+        if self.in_doubt.contains_key(&run.local) {
             self.send_anew(partition, segment, &mut sent, outbox);
         } else {
             for event in sent.drain(..) {

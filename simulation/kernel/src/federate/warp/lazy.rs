@@ -1,5 +1,5 @@
-//! Lazy cancellation (Gafni, 1988): a message whose cause was rolled back stays where it is until the LP has
-//! come past the cause again. Sent once more, it never was in doubt; else it is cancelled then.
+//! Lazy cancellation (Gafni, 1988): a message whose cause was rolled back is *in doubt*. It stays where it is
+//! until the LP has come past the cause again. Sent once more it is confirmed; else it is cancelled then.
 //!
 //! Invariants: the messages of an LP are in the order of their causes, and every cause comes after what the
 //! LP has in the log; the floor of the federate counts them, so that none is overtaken by GVT.
@@ -15,15 +15,15 @@ use crate::{Event, EventQueue, Key, Model, Outbox, Partition, Time};
 
 /// The messages of one LP that are neither confirmed nor cancelled, each with the order of its cause.
 #[derive(Debug)]
-pub(super) struct Unsent<E>(VecDeque<(Key, Receipt<E>)>);
+pub(super) struct InDoubt<E>(VecDeque<(Key, Receipt<E>)>);
 
-impl<E> Default for Unsent<E> {
+impl<E> Default for InDoubt<E> {
     fn default() -> Self {
         Self(VecDeque::new())
     }
 }
 
-impl<E: Hash + PartialEq> Unsent<E> {
+impl<E: Hash + PartialEq> InDoubt<E> {
     /// No message may still be cancelled for an earlier time: a message is not before its cause.
     pub fn floor(&self) -> Time {
         self.0.front().map_or(Time::MAX, |(cause, _)| cause.time())
@@ -73,7 +73,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) {
         let run = *segment.runs.last().expect("a run has just been added");
         let id = self.base.place.lp(run.local as usize);
-        let mut unsent = self.unsent.remove(&run.local).unwrap_or_default();
+        let mut in_doubt = self.in_doubt.remove(&run.local).unwrap_or_default();
         let last = self.base.lps[run.local as usize].core.sent;
         let mut messages = sent.drain(..);
         for entry in run.base as usize..run.end as usize {
@@ -81,11 +81,11 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             for event in messages.by_ref().take((after - segment.cores[entry].sent) as usize) {
                 let receipt = event.clone();
                 let in_run = event.to() == id && event.time() < segment.bound;
-                if event.to() != id && unsent.confirm(&receipt) {
+                if event.to() != id && in_doubt.confirm(&receipt) {
                     self.stats.confirmed += 1;
                 } else if !in_run {
                     // What takes the place of another is not to be mistaken for it.
-                    if let Some(other) = unsent.give_up_at(event.key()) {
+                    if let Some(other) = in_doubt.give_up_at(event.key()) {
                         self.cancel(partition, other, outbox);
                     }
                     self.hand_on(partition, event, outbox);
@@ -93,18 +93,18 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
                 segment.receipts.push(receipt);
             }
             let here = segment.events[entry].key();
-            while let Some(receipt) = unsent.give_up(|cause| cause <= here) {
+            while let Some(receipt) = in_doubt.give_up(|cause| cause <= here) {
                 self.cancel(partition, receipt, outbox);
             }
         }
         drop(messages);
         // A stuck LP sends nothing more for as long as its past stays.
         let stuck = self.stuck.contains_key(&run.local);
-        while let Some(receipt) = unsent.give_up(|_| stuck) {
+        while let Some(receipt) = in_doubt.give_up(|_| stuck) {
             self.cancel(partition, receipt, outbox);
         }
-        if !unsent.is_empty() {
-            self.unsent.insert(run.local, unsent);
+        if !in_doubt.is_empty() {
+            self.in_doubt.insert(run.local, in_doubt);
         }
     }
 
@@ -115,16 +115,16 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         bound: Time,
         outbox: &mut Outbox<M::Event>,
     ) {
-        if self.unsent.is_empty() {
+        if self.in_doubt.is_empty() {
             return;
         }
-        let mut all = std::mem::take(&mut self.unsent);
-        for unsent in all.values_mut() {
-            while let Some(receipt) = unsent.give_up(|cause| cause.time() < bound) {
+        let mut all = std::mem::take(&mut self.in_doubt);
+        for in_doubt in all.values_mut() {
+            while let Some(receipt) = in_doubt.give_up(|cause| cause.time() < bound) {
                 self.cancel(partition, receipt, outbox);
             }
         }
-        all.retain(|_, unsent| !unsent.is_empty());
-        self.unsent = all;
+        all.retain(|_, in_doubt| !in_doubt.is_empty());
+        self.in_doubt = all;
     }
 }

@@ -159,8 +159,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) {
         // What the LP sends again unchanged need not be cancelled, which spares its receivers a rollback.
         if self.settings.cancellation == Cancellation::Lazy {
-            self.unsent.entry(local as u32).or_default().add(cancels);
-            self.unsent.retain(|_, unsent| !unsent.is_empty());
+            self.in_doubt.entry(local as u32).or_default().add(cancels);
+            self.in_doubt.retain(|_, in_doubt| !in_doubt.is_empty());
         } else {
             cancels.into_iter().for_each(|(_, receipt)| self.cancel(partition, receipt, outbox));
         }

@@ -61,7 +61,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
 
     /// Whether it is worth waiting for GVT, to run safely.
     pub(super) fn may_wait(&self) -> bool {
-        let plain = self.unsent.is_empty() && !self.settings.eager && !self.settings.check;
+        let plain = self.in_doubt.is_empty() && !self.settings.eager && !self.settings.check;
         plain && self.pace.is_worth()
     }
 
