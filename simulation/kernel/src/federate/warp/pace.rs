@@ -46,11 +46,11 @@ impl Pace {
     pub fn prefers_safe(&self, floor: Time, safe: Time, width: Time) -> bool {
         // Half of a batch ahead is enough, or a good part of a lookahead that is worth a batch.
         let span = safe - floor;
-        span >= Time::ticks(self.width(width).as_ticks() / 2) || self.is_worth() && span >= self.worth()
+        span >= Time::ticks(self.width(width).as_ticks() / 2) || self.safe_pays() && span >= self.safe_span()
     }
 
-    /// Whether a lookahead holds enough events for a batch.
-    pub fn is_worth(&self) -> bool {
+    /// Whether running safely pays: a lookahead holds enough events for a batch.
+    pub fn safe_pays(&self) -> bool {
         self.lookahead.as_ticks() as f64 * self.density >= WORTH
     }
 
@@ -60,7 +60,7 @@ impl Pace {
     }
 
     /// The part of the lookahead that a safe batch should be able to run: most of it, or enough events.
-    pub fn worth(&self) -> Time {
+    pub fn safe_span(&self) -> Time {
         let most = self.lookahead.as_ticks() / 4 * 3;
         Time::ticks(most.min((ENOUGH / self.density.max(f64::MIN_POSITIVE)) as u64))
     }
@@ -76,7 +76,7 @@ impl Pace {
 
     /// How wide batches ahead are where they may be `width` wide.
     fn width(&self, width: Time) -> Time {
-        if self.is_worth() { width.min(self.worth()).max(Time::TICK) } else { width }
+        if self.safe_pays() { width.min(self.safe_span()).max(Time::TICK) } else { width }
     }
 
     /// Where a batch ahead from `floor` on ends that goes `width` farther than `front`. Where running safely

@@ -29,7 +29,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         // Both begin anew also where nothing is given out: else the next effort would be blamed for it.
         let before = std::mem::replace(&mut self.wasted, undone + coasted + antis);
         let effort = std::mem::take(&mut self.effort);
-        if self.pace.is_worth() {
+        if self.pace.safe_pays() {
             return Effort::default();
         }
         Effort { wasted: self.wasted - before, ..effort }
@@ -39,7 +39,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// there keeps others from being safe. Nor is it where some LPs never run ahead: their events are put
     /// back in every turn until they are safe.
     pub(super) fn ahead(&self, bounds: Bounds) -> Time {
-        let held = self.pace.is_worth() || !self.conservative.is_empty();
+        let held = self.pace.safe_pays() || !self.conservative.is_empty();
         let most = if held { self.pace.safe_strides() } else { Time::MAX };
         self.settings.ahead.unwrap_or(bounds.ahead.min(most)).max(Time::TICK)
     }
@@ -62,7 +62,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     /// Whether it is worth waiting for GVT, to run safely.
     pub(super) fn may_wait(&self) -> bool {
         let plain = self.in_doubt.is_empty() && !self.settings.eager && !self.settings.check;
-        plain && self.pace.is_worth()
+        plain && self.pace.safe_pays()
     }
 
     /// When a federate can go on without new mail. If it `waits` for GVT, that is above the present one.
@@ -91,8 +91,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         };
         let ahead = ahead.max(soon);
         let patient = if self.may_wait() {
-            // What is worth running safely is at most three quarters of the lookahead ([`Pace::worth`]).
-            from(self.base.rules.lookahead - self.pace.worth(), floor).max(soon)
+            // What is worth running safely is at most three quarters of the lookahead ([`Pace::safe_span`]).
+            from(self.base.rules.lookahead - self.pace.safe_span(), floor).max(soon)
         } else {
             ahead
         };
