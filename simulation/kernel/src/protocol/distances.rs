@@ -69,8 +69,7 @@ impl Distances {
         for ((from, to), lookahead) in channels.between {
             table[from as usize * federates + to as usize] = lookahead;
         }
-        // By way of one more federate each time: a message may be answered at once
-        // by whoever gets it.
+        // By way of one more federate each time: who gets a message may send another at that very time.
         for via in 0..federates {
             let onward = table[via * federates..(via + 1) * federates].to_vec();
             for from in table.chunks_exact_mut(federates) {

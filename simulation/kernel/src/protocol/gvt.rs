@@ -88,7 +88,8 @@ impl Gvt {
         Self { limit, value: gvt.value.min(limit), ..gvt }
     }
 
-    /// The least floor of the federates here, and of the mail that they have not taken in.
+    /// The least floor of the federates here, and of the mail that they have not taken in: what the next
+    /// round gives if all are back, unless other processes set a lower limit.
     pub fn own_least(&self) -> Time {
         self.tree[1]
     }
@@ -179,30 +180,31 @@ impl Gvt {
     /// no worker has a federate; else the report of the last one ends it.
     pub fn open_round(&mut self) -> bool {
         self.gathering = true;
-        self.kind == GvtKind::Asynchronous && self.settle() || self.close_round()
+        self.close_round()
     }
 
+    /// Ends the round that is open, if it can be ended now. Says whether it was.
     fn close_round(&mut self) -> bool {
-        self.taken == 0 && self.settle()
+        // A federate that a worker has counts with the floor it had when it was taken, or has promised since:
+        // a round need not wait for it. The reference does.
+        let is_over = self.kind == GvtKind::Asynchronous || self.taken == 0;
+        if is_over {
+            self.set_value();
+        }
+        is_over
     }
 
-    fn settle(&mut self) -> bool {
+    fn set_value(&mut self) {
         let least = self.tree[1].min(self.limit);
         assert!(least >= self.value, "GVT never falls, but {least} is before {}", self.value);
         self.value = least;
         self.gathering = false;
         self.rounds += 1;
-        true
     }
 
     /// GVT, as of the latest round.
     pub fn value(&self) -> Time {
         self.value
-    }
-
-    /// What the next round would give if all were back and other processes set no limit.
-    pub fn least(&self) -> Time {
-        self.tree[1]
     }
 
     /// The floor of a federate, mail included.

@@ -111,6 +111,7 @@ impl Links {
 
     /// Whether a message for federate `to`, to happen at `at`, keeps what was declared and promised.
     pub fn keeps(&self, to: u32, at: Time) -> bool {
+        // In order, since `build` enters channels by sender and then by receiver.
         let place = self.outgoing.binary_search_by_key(&to, |channel| channel.to);
         place.is_ok_and(|place| at >= self.outgoing[place].promised)
     }
@@ -130,6 +131,7 @@ impl Links {
             let clock = floor.saturating_add(channel.lookahead).min(until);
             let null = outbox.to(channel.to).is_empty();
             let rises = clock > channel.promised;
+            // Events do not wait for a promise that rises: they go with the one that stands.
             if !null || (rises && (!self.on_demand || channel.wanted)) {
                 if rises {
                     channel.promised = clock;

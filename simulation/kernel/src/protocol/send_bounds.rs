@@ -1,5 +1,5 @@
-//! Before what time nothing can arrive any more, where anybody may send to anybody: the least over the others
-//! of what they promise, for members that wait for a time, or for their next message if it comes earlier.
+//! Until when nothing can arrive any more, where anybody may send to anybody: the least over the others of
+//! what they promise, for members that wait for a time, or for their next message if it comes earlier.
 //!
 //! A member acts at its *earliest* time and sends from its delay (its lookahead) after that on. Who waits for
 //! a message *reacts*: whatever arrives earlier makes it act earlier. So a receiver's bound is the least
@@ -100,13 +100,13 @@ pub struct Sender<T> {
 }
 
 impl<T: SendTime> Sender<T> {
-    /// Before what it sends nothing if it acts at `cause`.
+    /// The bound of what it sends if it acts at `cause`.
     fn answer_to(&self, cause: SendBound<T>) -> SendBound<T> {
         let sent = cause.later_by(self.delay);
         self.floor.map_or(sent, |floor| floor.max(sent))
     }
 
-    /// Before what it sends nothing, unless something arrives.
+    /// The bound of what it sends, unless something arrives.
     pub fn promise(&self) -> SendBound<T> {
         self.answer_to(SendBound::at(self.earliest))
     }
@@ -156,7 +156,7 @@ fn least_of_others<V: Copy + Ord>(values: &BTreeSet<(V, u32)>, member: u32) -> O
 }
 
 impl<T: SendTime> SendBounds<T> {
-    /// What a member may send from now on; nothing, if it may not send.
+    /// What a member may send from now on; none, if it may not send.
     pub fn set(&mut self, member: u32, sender: Option<Sender<T>>) {
         let known = match sender {
             Some(sender) => self.senders.insert(member, sender),
@@ -202,9 +202,10 @@ impl<T: SendTime> SendBounds<T> {
         least_of_others(&self.promises, member)
     }
 
-    /// Before what nothing arrives at `member`; nothing if no other one may send.
+    /// The bound of what arrives at `member`; none if no other one may send.
     pub fn bound_of(&self, member: u32) -> Option<SendBound<T>> {
         let direct = self.least_of_others(member)?;
+        // Who sends nothing gets no answer either.
         let Some(promised) = self.senders.get(&member).map(Sender::promise) else { return Some(direct) };
         let soonest = least_of_others(&self.delays, member).map(|delay| promised.later_by(delay));
         let floored = self.floored.iter().filter(|other| **other != member);
