@@ -134,7 +134,9 @@ pub fn improve(balance: Balance, owner: &[u32], federates: u32, loads: &[u64], e
     let graph = Graph::new(loads.len(), edges.iter().map(|edge| (edge.low.0, edge.high.0, edge.weight)));
     level::gather(&mut better, federates, loads, &graph);
     let all: u64 = edges.iter().map(|edge| edge.weight).sum();
+    // From `owner`, where LPs are: what `better` says has moved none of them yet.
     if let Some(grouped) = by_groups(owner, federates, loads, &graph) {
+        // The largest federate is to be within the slack, or no larger than single moves leave it.
         let most = |owner: &[u32]| sums(owner, federates, loads).into_iter().max();
         let limit = most(&better).max(Some(level::limit(loads, federates, TALK_SLACK)));
         let saved = remote(&better, edges).saturating_sub(remote(&grouped, edges));
@@ -172,6 +174,7 @@ fn by_groups(owner: &[u32], federates: u32, loads: &[u64], graph: &Graph) -> Opt
             *best = (federate, share);
         }
     }
+    // Groups are dealt as if they were LPs. Then single LPs follow their messages once more.
     let mut coarse: Vec<u32> = best.into_iter().map(|(federate, _)| federate).collect();
     level::even_out(&mut coarse, federates, &group_loads);
     level::gather(&mut coarse, federates, &group_loads, &graph.coarse(&group, groups));

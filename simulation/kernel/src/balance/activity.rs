@@ -146,6 +146,7 @@ impl Activity {
             self.edges.extend(&sample.edges);
             for LpSample { lp, sent, pending, cost } in &sample.lps {
                 let before = std::mem::replace(&mut self.sent[lp.index()], *sent);
+                // Counts of messages never fall, but a sample that was damaged on its way may say so.
                 talk[lp.index()] = sent.saturating_sub(before) + pending;
                 self.costs[lp.index()].add(*cost);
             }

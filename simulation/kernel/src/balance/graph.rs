@@ -46,6 +46,7 @@ impl Graph {
     pub(super) fn coarse(&self, group: &[u32], groups: u32) -> Self {
         let mut edges = Vec::new();
         for node in 0..self.nodes() {
+            // Each edge stands at both of its ends, and counts once.
             for (other, weight) in self.of(node).iter().filter(|(other, _)| node < *other as usize) {
                 let (one, other) = (group[node], group[*other as usize]);
                 if one != other {

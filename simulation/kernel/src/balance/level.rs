@@ -89,6 +89,7 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
         let mut moves = 0;
         for node in 0..owner.len() {
             let (from, load) = (owner[node], loads[node]);
+            // Its last node stays: no federate becomes empty.
             if members[from as usize] < 2 {
                 continue;
             }
@@ -99,11 +100,11 @@ pub(super) fn gather(owner: &mut [u32], federates: u32, loads: &[u64], graph: &G
             let best = better.max_by_key(|(to, messages)| (*messages, Reverse((sums[*to as usize], *to))));
             if let Some((to, _)) = best {
                 owner[node] = to;
-                for (federate, sign) in [(from, false), (to, true)] {
-                    let (sum, members) = (&mut sums[federate as usize], &mut members[federate as usize]);
-                    (*sum, *members) =
-                        if sign { (*sum + load, *members + 1) } else { (*sum - load, *members - 1) };
-                }
+                let (from, to) = (from as usize, to as usize);
+                sums[from] -= load;
+                sums[to] += load;
+                members[from] -= 1;
+                members[to] += 1;
                 moves += 1;
             }
         }
