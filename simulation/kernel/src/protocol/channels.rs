@@ -26,7 +26,7 @@ pub enum LinkError {
 crate::debug_tells!(LinkError);
 
 /// The channels that the model declares for `lp`.
-pub(super) fn asked<M: Model>(model: &M, lp: LpId) -> Channels {
+pub(super) fn channels_of<M: Model>(model: &M, lp: LpId) -> Channels {
     ask(|| format!("`channels` of {lp}"), || model.channels(lp))
 }
 
@@ -66,7 +66,7 @@ impl FederateChannels {
                 // Nothing can be nearer; `ChannelTable` checks what the other LPs of the federate declare.
                 continue;
             }
-            match asked(model, from) {
+            match channels_of(model, from) {
                 Channels::All => {
                     (0..partition.federates()).for_each(|to| channels.join(sender, to, model.lookahead()));
                     to_all[sender as usize] = true;
@@ -86,7 +86,7 @@ impl FederateChannels {
         let mut channels = Self::none(partition);
         let mut count = 0;
         for from in (0..partition.lps()).map(LpId) {
-            let Channels::Only(declared) = asked(model, from) else { return Ok(None) };
+            let Channels::Only(declared) = channels_of(model, from) else { return Ok(None) };
             count += declared.len();
             // Too many to be worth a table of distances; asking on would only take time.
             if count > most {

@@ -8,7 +8,7 @@ mod quick;
 
 use quick::Quick;
 
-use super::channels::{asked, check};
+use super::channels::{channels_of, check};
 use crate::{Channels, LinkError, LpId, Model, Time};
 
 /// Up to so many channels are looked through one after the other.
@@ -62,7 +62,7 @@ impl ChannelTable {
     /// ```
     pub fn read<M: Model>(model: &M) -> Result<Option<Self>, LinkError> {
         let (lps, least) = (model.lps(), model.lookahead());
-        if (0..lps).all(|lp| asked(model, LpId(lp)) == Channels::All) {
+        if (0..lps).all(|lp| channels_of(model, LpId(lp)) == Channels::All) {
             return Ok(None);
         }
         let mut table = Self {
@@ -73,7 +73,7 @@ impl ChannelTable {
             quick: Quick::default(),
         };
         for from in (0..lps).map(LpId) {
-            let channels = asked(model, from);
+            let channels = channels_of(model, from);
             table.to_all.push(channels == Channels::All);
             if let Channels::Only(mut declared) = channels {
                 // Of channels declared twice the least lookahead comes first, and stays.

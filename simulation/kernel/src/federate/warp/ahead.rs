@@ -103,12 +103,12 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         link: Link,
         segment: &mut Segment<M>,
     ) -> Result<bool, Box<EventError>> {
-        let base = segment.events.len() as u32;
+        let first = segment.events.len() as u32;
         let mut run = Run {
             local: local as u32,
-            base,
-            from: base,
-            end: base,
+            first,
+            from: first,
+            end: first,
             receipts: segment.receipts.len() as u32,
             before: self.log.link(local),
         };
@@ -160,7 +160,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         }
         run.end = segment.events.len() as u32;
         segment.runs.push(run);
-        if run.end > base {
+        if run.end > first {
             self.log.set_last(local, link);
         }
         Ok(whole)

@@ -76,7 +76,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         let mut in_doubt = self.in_doubt.remove(&run.local).unwrap_or_default();
         let last = self.base.lps[run.local as usize].core.sent;
         let mut messages = sent.drain(..);
-        for entry in run.base as usize..run.end as usize {
+        for entry in run.first as usize..run.end as usize {
             let after = if entry + 1 < run.end as usize { segment.cores[entry + 1].sent } else { last };
             for event in messages.by_ref().take((after - segment.cores[entry].sent) as usize) {
                 let receipt = event.clone();

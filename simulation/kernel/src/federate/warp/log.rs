@@ -204,7 +204,7 @@ impl<M: Model> Log<M> {
     }
 
     /// The local numbers of all LPs with something alive.
-    pub fn owners(&self) -> Vec<usize> {
+    pub fn alive_lps(&self) -> Vec<usize> {
         let runs = self.segments.iter().flat_map(|segment| &segment.runs).filter(|run| run.from < run.end);
         let mut locals: Vec<usize> = runs.map(|run| run.local as usize).collect();
         locals.sort_unstable();

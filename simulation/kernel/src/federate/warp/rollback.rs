@@ -95,7 +95,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
             let (undone_events, sent_by) = (&segment.events[at..end], segment.cores[at].sent);
             let self_sent = self.base.requeue(undone_events, id, sent_by, annulled.then_some(key));
             let lp = &mut self.base.lps[local];
-            let first_sent = segment.cores[run.base as usize].sent;
+            let first_sent = segment.cores[run.first as usize].sent;
             let receipt = |core: LpCore| run.receipts as usize + (core.sent - first_sent) as usize;
             let passed: Vec<usize> =
                 segment.passed_in(at..end).iter().map(|(entry, _)| *entry as usize).collect();

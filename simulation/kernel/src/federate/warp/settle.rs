@@ -40,7 +40,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         for local in self.stuck.keys().copied().collect::<Vec<_>>() {
             self.unstick(local as usize);
         }
-        for local in self.log.owners() {
+        for local in self.log.alive_lps() {
             self.roll_back(model, partition, local, Key::least(time), false, outbox);
         }
         self.give_up_before(partition, Time::MAX, outbox);

@@ -30,7 +30,7 @@ pub(in super::super) struct Run {
     /// The LP, by local number.
     pub local: u32,
     /// Its first entry.
-    pub base: u32,
+    pub first: u32,
     /// Its first entry that is not committed.
     pub from: u32,
     /// The entry behind its last one that is not rolled back.
