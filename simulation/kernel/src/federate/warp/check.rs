@@ -66,18 +66,14 @@ fn same<S: std::hash::Hash + std::fmt::Debug>(
     text: &str,
     state: &S,
 ) -> Result<(), EventErrorKind> {
-    let now = format!("{state:#?}");
-    match hash_of(state) == hash {
-        true if same_lines(&now, text) => Ok(()),
-        true => {
-            let (before, after) = first_line(text, &now);
-            Err(difference(what, before, &format!("{after} (of the same hash)")))
-        }
-        false => {
-            let (before, after) = first_line(text, &now);
-            Err(difference(what, before, after))
-        }
+    let (now, is_same_hash) = (format!("{state:#?}"), hash_of(state) == hash);
+    if is_same_hash && same_lines(&now, text) {
+        return Ok(());
     }
+    let (before, after) = first_line(text, &now);
+    // Else the author would look for the difference in a field that `Hash` sees.
+    let note = if is_same_hash { " (of the same hash)" } else { "" };
+    Err(difference(what, before, &format!("{after}{note}")))
 }
 
 /// The first line in which two texts differ, in both.
