@@ -298,7 +298,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         let withdrawn = self.all_withdrawn();
         let mut output = self.output;
         let mut digest = self.digest;
-        let mut fallen = None;
+        let mut panicked_drop = None;
         for (local, lp) in self.lps.into_iter().enumerate() {
             let id = self.place.lp(local);
             ask(
@@ -312,10 +312,10 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
             if needs_drop::<M::State>()
                 && let Err(panic) = catch(dropped)
             {
-                fallen.get_or_insert(panic);
+                panicked_drop.get_or_insert(panic);
             }
         }
-        if let Some(panic) = fallen {
+        if let Some(panic) = panicked_drop {
             panic.resume();
         }
         self.queue.drain(Time::MAX, |event| {

@@ -141,6 +141,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         (batch.bound, batch.block, batch.next) = (bound, 0, 0);
         let (mut floor, shift, blocks) = (Time::MAX, batch.shift, &mut batch.blocks);
         let cancelled = &mut self.cancelled;
+        // A loop for each kind of place, which is then not looked at for each event.
         match place {
             Place::Run { first, .. } => self.queue.drain(bound, |event| {
                 if !cancelled.takes(&event) {
@@ -301,6 +302,7 @@ fn run_down<M: Model>(
 ) -> (usize, usize) {
     let (mut ran, mut cancelled) = (0, 0);
     for event in order.rest(events).take(budget) {
+        // Where a panic finds the event.
         order.note(ran);
         cancelled += usize::from(!handle(event, cx));
         ran += 1;
@@ -330,7 +332,7 @@ fn run_least<M: Model>(
         happened = handle(event, cx);
         order.skip(1);
     } else if let Some(Reverse(event)) = late.pop() {
-        // Where a panic of the model finds it.
+        // Where a panic finds it: it is in neither list any more.
         happened = handle(hand.insert(event), cx);
         *hand = None;
     }

@@ -26,6 +26,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         bound: Time,
         outbox: &mut Outbox<M::Event>,
     ) -> Progress {
+        // The least event may be in a batch that `advance` has left in hand.
         self.put_back();
         if self.fault.is_some() {
             return Progress::Faulty;
@@ -69,6 +70,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Federate<M, Q> {
         if let Err(panic) = catch(run) {
             return self.caught(panic, Some(event));
         }
+        // Before they are moved to queue and outbox.
         copies.extend(self.sent.iter().cloned());
         self.route(partition, outbox);
         if self.fault.is_some() { Progress::Faulty } else { Progress::More }

@@ -247,6 +247,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     ) {
         let mut antis = mail.antis.drain(..).peekable();
         for (position, event) in mail.events.drain(..).enumerate() {
+            // Before any message sent after it: the one that takes its place may have the same key.
             while let Some((_, receipt)) = antis.next_if(|(at, _)| *at as usize <= position) {
                 *least = (*least).min(receipt.time());
                 self.recalls.push(receipt);

@@ -249,7 +249,7 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
         self.base.sent = sent;
     }
 
-    /// Hands on a message.
+    /// Hands on a message, as [`Federate::route`](super::Federate::route) does with all that were sent.
     #[inline(always)]
     pub(super) fn hand_on(
         &mut self,
