@@ -113,6 +113,8 @@ impl Origin {
     /// ```
     pub fn unlike<M: Model>(&self, model: &M) -> Option<String> {
         let (name, lps, lookahead) = (name_of::<M>(), model.lps(), model.lookahead());
+        // What names a difference most exactly comes first; the trial, which takes longest, only if all else
+        // is equal.
         if self.model != name {
             return Some(format!("it is of the model `{}`, not of `{name}`", self.model));
         }

@@ -173,6 +173,7 @@ impl<M: Model> World<M> {
         let mut federates: Vec<Federate<M, Q>> = parts.into_iter().enumerate().map(deal).collect();
         for event in self.pending.events {
             let to = partition.place(event.to()).0;
+            // The process of an absent federate has its events as it has its LPs: kept, or read by itself.
             if is_present(to) {
                 federates[to as usize].receive([event]);
             }

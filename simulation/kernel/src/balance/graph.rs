@@ -13,6 +13,7 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32, u64)> + Clone) -> Self {
+        // Counted first: then each node has its stretch of one list, which is filled in a second pass.
         let mut first = vec![0; nodes + 1];
         let real = edges.filter(|(one, other, _)| one != other);
         for (one, other, _) in real.clone() {

@@ -306,6 +306,7 @@ impl<E: Send> EventQueue<E> for BucketQueue<E> {
         if self.opened.is_empty() && self.near.is_empty() && !self.open(bound) {
             return None;
         }
+        // Both hold what is before the ring, so that the less of their least is the least of all.
         let near = self.near.peek().map(|Reverse(event)| event);
         let from_near = match (near, self.opened.last()) {
             (Some(near), Some(opened)) => near < opened,
