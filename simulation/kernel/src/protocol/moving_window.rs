@@ -18,8 +18,9 @@ const TURN: f64 = 32.0;
 /// The share of events wasted that is never borne, however few events a turn has: the more is run that has to
 /// be rolled back, the longer it takes until anybody learns of it.
 const WASTE: f64 = 0.25;
-/// Events of a turn that make it no wider, and above which it gets narrower.
+/// Events of a turn from which on the window gets no wider.
 const ENOUGH: f64 = 1024.0;
+/// Events of a turn above which it gets narrower.
 const MOST: f64 = 4.0 * ENOUGH;
 /// Widths that a federate may be ahead of GVT.
 const AHEAD: u64 = 4;
