@@ -79,12 +79,12 @@ pub struct Federate<M: Model, Q = BucketQueue<<M as Model>::Event>> {
     /// Messages to LPs of this federate for times before `reach`. Their receivers may have been run beyond
     /// them: `Warp` takes each of them in, with a rollback where that is so, before it goes to the queue.
     within_reach: Vec<Event<M::Event>>,
-    /// How far LPs have been run ahead, by what is in the log: it falls as that is committed or rolled back.
-    /// Zero without Time Warp.
+    /// How far LPs have been run ahead, by what is in the log: it falls as the log gets shorter. Zero without
+    /// Time Warp.
     reach: Time,
     /// The least delay of messages between two LPs of this federate: whole LPs run so far at once.
     lookahead_within: Time,
-    /// Events in the queue that were taken back by anti-messages.
+    /// Events in the queue that rollbacks of their senders have taken back.
     cancelled: Cancelled<M::Event>,
     fault: Option<Box<RuleError>>,
     /// The model's panic.

@@ -1,8 +1,8 @@
 //! Events that their own LP has cancelled: they stay in the queue until they come up in their order, and are
 //! passed over then.
 //!
-//! Such events are *withdrawn*. Messages that an anti-message cancels under Time Warp are another thing, kept
-//! apart (`federate/warp/cancel.rs`): it is their senders that have taken them back.
+//! Such events are *withdrawn*. Messages that are cancelled under Time Warp, as their senders are rolled
+//! back, are another thing, and kept apart (`federate/warp/cancel.rs`).
 //!
 //! Taking an event out of the middle of a queue would make every queue slower, and none has to know of this.
 //! Each LP has a set of the events that it has cancelled. The sets of a federate are in a table beside its

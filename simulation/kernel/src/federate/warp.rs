@@ -160,7 +160,8 @@ impl<M: Model, Q: EventQueue<M::Event>> Warp<M, Q> {
     }
 
     /// No event that is still to be run here, and no message that may still be cancelled, is before this.
-    /// What stuck LPs are to handle does not count: GVT has to pass it, so that the run ends with it.
+    /// Events at which LPs are stuck, and those parked behind them, do not count: GVT has to pass them, so
+    /// that the run ends.
     pub fn floor(&mut self) -> Time {
         let in_doubt = self.in_doubt.values().map(InDoubt::floor).min().unwrap_or(Time::MAX);
         self.base.lvt().min(in_doubt)
