@@ -119,7 +119,7 @@ impl Digests {
     }
 
     fn take_in_callback(&mut self, client: Client, callback: &Callback) {
-        // Before a client has joined it is told of federations: no federate is.
+        // A client that has not joined is called back about federations: it is no federate.
         let Some(member) = self.members.get_mut(&client) else { return };
         let names = &self.names;
         let name_of = |handle: &FederateHandle| {

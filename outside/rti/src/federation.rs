@@ -125,7 +125,7 @@ pub(crate) struct Federation {
     auto_provide: Option<bool>,
     limits: RtiLimits,
     pub(crate) documents: Documents,
-    /// The host's time, as far as it was told.
+    /// The latest time of the host, by [`Rti::pass`](crate::Rti::pass).
     now: Duration,
     /// Those that another federate has made resign, until the caller takes them.
     pub(crate) resigned: Vec<Client>,

@@ -1,13 +1,14 @@
-//! Advisories: who is told that others want, or no longer want, what it may register, send, update or
+//! Advisories say to a federate that others want, or no longer want, what it may register, send, update or
 //! receive.
 //!
-//! Each federate has, for each of its advisory switches that is on, the set of what it was told is relevant.
-//! After a call that may change one of them the sets are worked out again from what all have declared, know
-//! and own, and the federate is told the difference. Turning a switch on tells all that is relevant by then.
+//! Each federate has, for each of its advisory switches that is on, the set of what it was last advised is
+//! relevant. After a call that may change one of them the sets are worked out again from what all have
+//! declared, know and own, and the federate is advised of the difference. Turning a switch on tells all that
+//! is relevant by then.
 //!
 //! An attribute is relevant if an update of it would reach somebody who subscribes to it actively, and in
 //! scope if an update of it by its owner would reach this federate. What a federate has itself unpublished,
-//! given away or forgotten it is not told of.
+//! given away or forgotten it is not advised of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +21,14 @@ use crate::handles::{Handle, attribute_set};
 /// Attributes of instances.
 type Attributes = BTreeSet<(u32, u32)>;
 
-/// What a federate was told is relevant.
+/// What a federate was last advised is relevant.
 #[derive(Debug, Default)]
 pub(super) struct Advised {
     /// Classes of which instances are wanted.
     registrations: BTreeSet<u32>,
     /// Classes of interactions that are wanted.
     interactions: BTreeSet<u32>,
-    /// What others want of its own.
+    /// Attributes that it owns and others want.
     updates: Attributes,
     /// What it would receive.
     scope: Attributes,
@@ -106,17 +107,17 @@ impl Federation {
         let published = self.federates[&federate].declarations.published.iter().filter(|_| is_on);
         let wanted = published.filter(|(class, set)| self.is_class_wanted(federate, **class, set));
         let wanted: BTreeSet<u32> = wanted.map(|(class, _)| *class).collect();
-        let told = std::mem::replace(&mut self.advised(federate).registrations, wanted.clone());
+        let before = std::mem::replace(&mut self.advised(federate).registrations, wanted.clone());
         if !is_on {
             return;
         }
-        for class in told.difference(&wanted) {
+        for class in before.difference(&wanted) {
             if self.federates[&federate].declarations.published.contains_key(class) {
                 let object_class = Handle::some(*class);
                 self.tell(federate, callback::StopRegistrationForObjectClass { object_class });
             }
         }
-        for class in wanted.difference(&told) {
+        for class in wanted.difference(&before) {
             let object_class = Handle::some(*class);
             self.tell(federate, callback::StartRegistrationForObjectClass { object_class });
         }
@@ -136,17 +137,17 @@ impl Federation {
         let published = self.federates[&federate].declarations.published_interactions.iter().copied();
         let wanted: BTreeSet<u32> =
             published.filter(|class| is_on && self.is_interaction_wanted(federate, *class)).collect();
-        let told = std::mem::replace(&mut self.advised(federate).interactions, wanted.clone());
+        let before = std::mem::replace(&mut self.advised(federate).interactions, wanted.clone());
         if !is_on {
             return;
         }
-        for class in told.difference(&wanted) {
+        for class in before.difference(&wanted) {
             if self.federates[&federate].declarations.published_interactions.contains(class) {
                 let interaction_class = Handle::some(*class);
                 self.tell(federate, callback::TurnInteractionsOff { interaction_class });
             }
         }
-        for class in wanted.difference(&told) {
+        for class in wanted.difference(&before) {
             let interaction_class = Handle::some(*class);
             self.tell(federate, callback::TurnInteractionsOn { interaction_class });
         }
@@ -166,14 +167,14 @@ impl Federation {
     fn wanted_updates(&self, federate: u32) -> Attributes {
         let mut wanted = BTreeSet::new();
         for (object, instance) in &self.objects {
-            let is_own = |attribute: &u32| instance.owners.get(attribute) == Some(&federate);
+            let is_owned = |attribute: &u32| instance.owners.get(attribute) == Some(&federate);
             if !instance.owners.values().any(|owner| *owner == federate) {
                 continue;
             }
             for other in self.federates.keys().filter(|other| **other != federate) {
                 let active = self.subscribed_of(*other, *object).filter(|(_, is_active)| *is_active);
-                let own = active.map(|(attribute, _)| attribute).filter(is_own);
-                wanted.extend(own.map(|attribute| (*object, attribute)));
+                let owned = active.map(|(attribute, _)| attribute).filter(is_owned);
+                wanted.extend(owned.map(|attribute| (*object, attribute)));
             }
         }
         wanted
@@ -181,19 +182,19 @@ impl Federation {
 
     fn advise_of_updates(&mut self, federate: u32, is_on: bool) {
         let wanted = if is_on { self.wanted_updates(federate) } else { BTreeSet::new() };
-        let told = std::mem::replace(&mut self.advised(federate).updates, wanted.clone());
+        let before = std::mem::replace(&mut self.advised(federate).updates, wanted.clone());
         if !is_on {
             return;
         }
-        let is_own = |(object, attribute): &(u32, u32)| {
+        let is_owned = |(object, attribute): &(u32, u32)| {
             let instance = self.objects.get(object);
             instance.is_some_and(|instance| instance.owners.get(attribute) == Some(&federate))
         };
-        for (object, attributes) in by_object(told.difference(&wanted).copied().filter(is_own)) {
+        for (object, attributes) in by_object(before.difference(&wanted).copied().filter(is_owned)) {
             let (object_instance, attributes) = (Handle::some(object), attribute_set(attributes));
             self.tell(federate, callback::TurnUpdatesOffForObjectInstance { object_instance, attributes });
         }
-        for (object, attributes) in by_object(wanted.difference(&told).copied()) {
+        for (object, attributes) in by_object(wanted.difference(&before).copied()) {
             let (object_instance, attributes) = (Handle::some(object), attribute_set(attributes));
             self.tell(federate, callback::TurnUpdatesOnForObjectInstance { object_instance, attributes });
         }
@@ -214,16 +215,16 @@ impl Federation {
 
     fn advise_of_scope(&mut self, federate: u32, is_on: bool) {
         let inside = if is_on { self.attributes_in_scope(federate) } else { BTreeSet::new() };
-        let told = std::mem::replace(&mut self.advised(federate).scope, inside.clone());
+        let before = std::mem::replace(&mut self.advised(federate).scope, inside.clone());
         if !is_on {
             return;
         }
         let is_known = |(object, _): &(u32, u32)| self.federates[&federate].known.contains_key(object);
-        for (object, attributes) in by_object(told.difference(&inside).copied().filter(is_known)) {
+        for (object, attributes) in by_object(before.difference(&inside).copied().filter(is_known)) {
             let (object_instance, attributes) = (Handle::some(object), attribute_set(attributes));
             self.tell(federate, callback::AttributesOutOfScope { object_instance, attributes });
         }
-        for (object, attributes) in by_object(inside.difference(&told).copied()) {
+        for (object, attributes) in by_object(inside.difference(&before).copied()) {
             let (object_instance, attributes) = (Handle::some(object), attribute_set(attributes));
             self.tell(federate, callback::AttributesInScope { object_instance, attributes });
         }

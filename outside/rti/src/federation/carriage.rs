@@ -38,7 +38,7 @@ impl Carriage {
     }
 }
 
-/// What a federate has changed for its own.
+/// Changes that a federate has made for the attributes that it owns and the interactions that it sends.
 #[derive(Debug, Default)]
 pub(super) struct Carriages {
     /// For instances that it comes to own, by object class and attribute.
@@ -69,7 +69,7 @@ impl Federation {
     }
 
     /// A federate owns an attribute from now on, which is carried as it has said for the class.
-    pub(super) fn own(&mut self, federate: u32, object: u32, attribute: u32) {
+    pub(super) fn set_owner(&mut self, federate: u32, object: u32, attribute: u32) {
         let member = &self.federates[&federate];
         let class = member.known.get(&object).copied();
         let carriage = class.and_then(|class| member.carriages.attributes.get(&(class, attribute))).copied();

@@ -1,10 +1,10 @@
 //! Deletion of instances, at once or at a logical time.
 //!
 //! An instance that is deleted at once is known to nobody any more. One that is deleted at a time stays known
-//! to each federate until that is told: at once if it is not constrained, otherwise when it is granted the
-//! time. Until then it may update what it owns of the instance, which is gone once nobody knows it any more
-//! and the deletion can no longer be retracted. A retraction brings the instance back to all who knew it,
-//! with those owners that it had.
+//! to each federate until the callback of its removal: at once if it is not constrained, otherwise when it
+//! is granted the time. Until then it may update what it owns of the instance, which is gone once nobody
+//! knows it any more and the deletion can no longer be retracted. A retraction brings the instance back to
+//! all who knew it, with those owners that it had.
 
 use std::collections::BTreeMap;
 
@@ -60,9 +60,9 @@ impl Federation {
         let Some(instance) = self.objects.remove(&object) else { return };
         self.named.remove(&instance.name);
         self.doomed.remove(&object);
-        let told = self.others_that_know(federate, object);
+        let knowing = self.others_that_know(federate, object);
         self.unlearn(federate, object);
-        for other in told {
+        for other in knowing {
             self.unlearn(other, object);
             self.deliver(other, removal(federate, object, tag), None);
         }
@@ -91,7 +91,7 @@ impl Federation {
         self.remove_doomed();
     }
 
-    /// A federate is about to be told that an instance is deleted at a time. False if it has forgotten the
+    /// A federate is about to get the removal of an instance at a time. False if it has forgotten the
     /// instance by itself and does not have to know.
     pub(super) fn meets_its_end(&mut self, federate: u32, callback: &Callback) -> bool {
         let Callback::RemoveObjectInstanceWithTime(removal) = callback else { return true };

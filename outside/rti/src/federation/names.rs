@@ -67,13 +67,13 @@ impl Federation {
             Call::ReserveObjectInstanceName(r) => {
                 let object_instance_name = r.object_instance_name;
                 Self::check_legal(&object_instance_name).and_then(|()| self.check_room(1)).map(|()| {
-                    let told: Callback = if self.is_free(&object_instance_name) {
+                    let outcome: Callback = if self.is_free(&object_instance_name) {
                         self.reserved.insert(object_instance_name.clone(), federate);
                         callback::ObjectInstanceNameReservationSucceeded { object_instance_name }.into()
                     } else {
                         callback::ObjectInstanceNameReservationFailed { object_instance_name }.into()
                     };
-                    self.tell(federate, told);
+                    self.tell(federate, outcome);
                     response::ReserveObjectInstanceName {}.into()
                 })
             }
@@ -104,7 +104,7 @@ impl Federation {
         }
         object_instance_names.iter().try_for_each(|name| Self::check_legal(name))?;
         self.check_room(object_instance_names.len())?;
-        let told: Callback = if object_instance_names.iter().all(|name| self.is_free(name)) {
+        let outcome: Callback = if object_instance_names.iter().all(|name| self.is_free(name)) {
             for name in &object_instance_names {
                 self.reserved.insert(name.clone(), federate);
             }
@@ -112,7 +112,7 @@ impl Federation {
         } else {
             callback::MultipleObjectInstanceNameReservationFailed { object_instance_names }.into()
         };
-        self.tell(federate, told);
+        self.tell(federate, outcome);
         Ok(response::ReserveMultipleObjectInstanceNames {}.into())
     }
 }

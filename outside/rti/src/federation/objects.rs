@@ -1,7 +1,7 @@
 //! Object instances: registration, discovery, deletion, and who owns which attribute.
 //!
 //! Invariants: handles rise and are not used again; an attribute has one owner or none; the owners of
-//! attributes of an instance know it; whoever knows an instance has been told of it or has registered it.
+//! attributes of an instance know it; whoever knows an instance has discovered or registered it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ impl Federation {
         self.named.insert(name.clone(), handle);
         self.objects.insert(handle, Object::new(name, class, federate));
         self.learn(federate, handle, class);
-        published.into_iter().for_each(|attribute| self.own(federate, handle, attribute));
+        published.into_iter().for_each(|attribute| self.set_owner(federate, handle, attribute));
         let others: Vec<u32> = self.federates.keys().copied().filter(|other| *other != federate).collect();
         others.into_iter().for_each(|other| self.discover(other, handle));
         Ok(handle)
@@ -274,7 +274,7 @@ impl Federation {
         }
     }
 
-    /// A federate wants no more of an instance than if it had not been told of it.
+    /// A federate wants no more of an instance than if it had not discovered it.
     fn forget(&mut self, federate: u32, handle: Option<&ObjectInstanceHandle>) -> Answer<Response> {
         let (object, _) = self.known_object(federate, handle)?;
         if self.owns_some(federate, object) {

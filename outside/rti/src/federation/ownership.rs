@@ -202,7 +202,7 @@ impl Federation {
                     notices.add(Notice::Unavailable, federate, &Bytes::new(), attribute);
                 }
                 None => {
-                    self.own(federate, object, attribute);
+                    self.set_owner(federate, object, attribute);
                     notices.add(Notice::Secured, federate, &Bytes::new(), attribute);
                 }
                 Some(INFRASTRUCTURE) => {
@@ -291,7 +291,7 @@ impl Federation {
         Err(CallError::new(Exception::OwnershipAcquisitionPending, details))
     }
 
-    /// The federate waits for no attribute any more, and is not told so.
+    /// The federate waits for no attribute any more; there is no callback of that.
     pub(super) fn withdraw_acquisitions(&mut self, federate: u32) {
         for instance in self.objects.values_mut() {
             instance.transfers.values_mut().for_each(|transfer| transfer.withdraw(federate));

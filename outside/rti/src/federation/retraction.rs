@@ -27,8 +27,8 @@ impl Federation {
             Some((u32::from_be_bytes(*sender), u64::from_be_bytes(*count), time))
         });
         let sent = self.federates[&federate].clock.sent;
-        let is_own = |(sender, count, _): &(u32, u64, _)| *sender == federate && (1..=sent).contains(count);
-        parts.filter(is_own).map(|(_, count, time)| (time, count)).ok_or_else(|| {
+        let was_sent = |(sender, count, _): &(u32, u64, _)| *sender == federate && (1..=sent).contains(count);
+        parts.filter(was_sent).map(|(_, count, time)| (time, count)).ok_or_else(|| {
             let details = "it is not the handle of a message that this federate has sent";
             CallError::new(Exception::InvalidMessageRetractionHandle, details)
         })

@@ -90,9 +90,10 @@ impl Federation {
         };
         let short = others().filter(|(_, sender)| sender.promise() < needed);
         let short: Vec<String> = short.map(|(name, _)| name.clone()).collect();
-        let own = clock.sender().filter(|_| short.is_empty());
-        let answer = own.into_iter().flat_map(|own| {
-            others().filter(move |(_, sender)| sender.reacts && own.promise().later_by(sender.delay) < needed)
+        let waiting = clock.sender().filter(|_| short.is_empty());
+        let answer = waiting.into_iter().flat_map(|waiting| {
+            others()
+                .filter(move |(_, sender)| sender.reacts && waiting.promise().later_by(sender.delay) < needed)
         });
         let answer: Vec<String> = answer.map(|(name, _)| name.clone()).collect();
         if short.is_empty() { answer } else { short }

@@ -66,14 +66,14 @@ fn check_whole(table: &ClassTable, class: u32, row: &ClassRow) -> Result<(), Fom
 
 fn merge_member(table: &mut ClassTable, class: u32, row: &MemberRow) -> Result<(), FomError> {
     let name = format!("{}.{}", table.classes[class as usize - 1].name, row.name);
-    let own = table.classes[class as usize - 1].own.clone();
-    let known = own.into_iter().find(|member| table.members[*member as usize - 1].name == row.name);
+    let members = table.classes[class as usize - 1].own.clone();
+    let known = members.into_iter().find(|member| table.members[*member as usize - 1].name == row.name);
     if let Some(known) = known {
         return join(&name, &mut table.members[known as usize - 1].properties, &row.properties);
     }
     let has = |class: &u32| {
-        let own = &table.classes[*class as usize - 1].own;
-        own.iter().any(|member| table.members[*member as usize - 1].name == row.name)
+        let members = &table.classes[*class as usize - 1].own;
+        members.iter().any(|member| table.members[*member as usize - 1].name == row.name)
     };
     if let Some(ancestor) = table.lineage(class).skip(1).find(has) {
         let [class, ancestor] = [class, ancestor].map(|class| table.classes[class as usize - 1].name.clone());
@@ -102,8 +102,8 @@ impl Fom {
         self.merge_all([module]).map_err(|(_, error)| error)
     }
 
-    /// Merges modules; each may name what another one defines. If one is refused, whose place among them is
-    /// told, nothing has changed.
+    /// Merges modules; each may name what another one defines. If one is refused, nothing has changed; the
+    /// error comes with its place among them.
     ///
     /// They are merged one after the other, but for one that has to come before others: client libraries send
     /// a set of modules in any order.

@@ -119,11 +119,12 @@ fn read_class(
     words: &Words,
     (rows, uses): (&mut Vec<ClassRow>, &mut Vec<DataTypeUse>),
 ) -> Result<(), FomError> {
-    let own = name_of(element, words.class, if parent.is_empty() { "the table of classes" } else { parent })?;
+    let unqualified =
+        name_of(element, words.class, if parent.is_empty() { "the table of classes" } else { parent })?;
     let name = match parent {
-        "" if own == words.root => own,
-        "" => return Err(FomError::RootClass { found: own, wanted: words.root }),
-        parent => format!("{parent}.{own}"),
+        "" if unqualified == words.root => unqualified,
+        "" => return Err(FomError::RootClass { found: unqualified, wanted: words.root }),
+        parent => format!("{parent}.{unqualified}"),
     };
     if rows.iter().any(|row| row.name == name) {
         return Err(FomError::Twice { name, place: "the module".to_owned() });

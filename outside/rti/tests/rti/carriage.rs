@@ -82,8 +82,8 @@ fn an_owner_changes_how_its_attribute_is_carried_until_it_gives_it_away() {
     harness.refused(3, change.clone(), "AttributeNotOwned");
     harness.taken(1);
     harness.ask(1, change);
-    let told = harness.taken(1);
-    assert!(matches!(&told[..], [Callback::ConfirmAttributeTransportationTypeChange(c)]
+    let callbacks = harness.taken(1);
+    assert!(matches!(&callbacks[..], [Callback::ConfirmAttributeTransportationTypeChange(c)]
         if c.transportation_type == best && c.attributes.as_ref() == Some(&name)));
     assert_eq!(carried(&mut harness, 1, ship.as_ref(), &name), (best.clone(), true));
     let query = request::QueryAttributeTransportationType {

@@ -30,14 +30,14 @@ fn discoveries(switches: &str) -> Vec<(bool, bool)> {
     }
     harness.publish(1, "Ship", &["Name"]);
     harness.register(1, "Ship");
-    let told = [2, 3].map(|client| {
+    let found = [2, 3].map(|client| {
         harness.subscribe(client, "Ship", &["Name"]);
         harness.taken(client).into_iter().map(move |callback| match callback {
             Callback::DiscoverObjectInstance(found) => (client == 2, found.producing_federate.is_some()),
             other => panic!("{other:?}"),
         })
     });
-    told.into_iter().flatten().collect()
+    found.into_iter().flatten().collect()
 }
 
 #[test]

@@ -225,13 +225,13 @@ proptest! {
         let mut known: BTreeMap<u32, BTreeSet<Bytes>> = BTreeMap::new();
         for (federate, step) in steps {
             let response = harness.call(federate, call_of(&step, &classes));
-            let own = known.entry(federate).or_default();
+            let instances = known.entry(federate).or_default();
             match (&step, response) {
                 (_, Response::RegisterObjectInstance(registered)) => {
-                    prop_assert!(own.insert(registered.result.unwrap().data), "a handle is used again");
+                    prop_assert!(instances.insert(registered.result.unwrap().data), "a handle is used again");
                 }
                 (Step::Delete(object) | Step::Forget(object), response) if !matches!(response, Response::Exception(_)) => {
-                    own.remove(&Bytes::from((*object as u32 + 1).to_be_bytes().to_vec()));
+                    instances.remove(&Bytes::from((*object as u32 + 1).to_be_bytes().to_vec()));
                 }
                 _ => {}
             }

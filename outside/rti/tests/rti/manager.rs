@@ -111,11 +111,11 @@ fn objects_come_and_go_with_federates() {
     world.harness.ask(3, request::Connect {});
     let (federate_type, federation_name) = ("test".to_owned(), "F".to_owned());
     world.harness.ask(3, request::JoinFederationExecution { federate_type, federation_name });
-    let told = world.taken();
-    assert_eq!(told.first().map(String::as_str), Some("HLAmanager.HLAfederate-3"));
+    let rows = world.taken();
+    assert_eq!(rows.first().map(String::as_str), Some("HLAmanager.HLAfederate-3"));
     let members = |list: &str| format!("0 HLAfederatesInFederation {list}");
     let three = members("0 0 0 3 0 0 0 4 0 0 0 1 0 0 0 4 0 0 0 2 0 0 0 4 0 0 0 3");
-    assert!(told.contains(&three) && told.contains(&"3 HLAfederateState 0 0 0 1".to_owned()), "{told:?}");
+    assert!(rows.contains(&three) && rows.contains(&"3 HLAfederateState 0 0 0 1".to_owned()), "{rows:?}");
     world.harness.lose(2);
     let two = members("0 0 0 2 0 0 0 4 0 0 0 1 0 0 0 4 0 0 0 3");
     assert_eq!(world.taken(), ["removed 2".to_owned(), two]);

@@ -24,10 +24,10 @@ fn reports_come_at_their_period() {
     world.harness.pass(Duration::from_millis(101_500));
     assert_eq!(world.taken(), [""; 0], "it is not due");
     world.harness.pass(Duration::from_secs(102));
-    let told = world.taken();
-    assert!(told.contains(&"2 HLAtimeGrantedTime 0 0 7 d0".to_owned()), "2 s: {told:?}");
-    assert!(told.contains(&"2 HLAtimeAdvancingTime 0 0 0 0".to_owned()), "{told:?}");
-    assert!(told.iter().all(|row| row.starts_with("2 ")), "it is the second's period: {told:?}");
+    let rows = world.taken();
+    assert!(rows.contains(&"2 HLAtimeGrantedTime 0 0 7 d0".to_owned()), "2 s: {rows:?}");
+    assert!(rows.contains(&"2 HLAtimeAdvancingTime 0 0 0 0".to_owned()), "{rows:?}");
+    assert!(rows.iter().all(|row| row.starts_with("2 ")), "it is the second's period: {rows:?}");
     // Time counts as what the federate was in while it passed, and begins anew with each report.
     let lookahead = Some(paceline_hla::LogicalTimeInterval { data: 1.0_f64.to_be_bytes().to_vec().into() });
     world.harness.ask(1, request::EnableTimeRegulation { lookahead });
@@ -66,9 +66,9 @@ fn hosts_and_modules_are_known() {
     world.taken();
     let bytes = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:x}")).collect::<Vec<_>>().join(" ");
     assert_eq!(world.ask(2, &["HLAfederateHost"]), [format!("2 HLAfederateHost {}", bytes(text("here")))]);
-    let own = [vec![0, 0, 0, 1], text("more.xml")].concat();
+    let added = [vec![0, 0, 0, 1], text("more.xml")].concat();
     let list = "HLAFOMmoduleDesignatorList";
-    assert_eq!(world.ask(2, &[list]), [format!("2 {list} {}", bytes(own))]);
+    assert_eq!(world.ask(2, &[list]), [format!("2 {list} {}", bytes(added))]);
     let all = [vec![0, 0, 0, 2], text("module.xml"), text("more.xml")].concat();
     assert_eq!(world.ask(0, &[list]), [format!("0 {list} {}", bytes(all))]);
     let mim = format!("0 HLAMIMdesignator {}", bytes(text("HLAstandardMIM")));

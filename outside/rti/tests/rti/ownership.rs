@@ -286,7 +286,7 @@ fn an_attribute_with_a_new_owner_makes_its_instance_known() {
 #[test]
 fn resigning_by_each_action_leaves_what_it_says() {
     use ResignAction::*;
-    for (action, exception, owner_told, acquirer_told) in [
+    for (action, exception, owner_gets, acquirer_gets) in [
         (UnconditionallyDivestAttributes, "OwnershipAcquisitionPending", "", ""),
         (DeleteObjects, "OwnershipAcquisitionPending", "", ""),
         (DeleteObjectsThenDivest, "OwnershipAcquisitionPending", "", ""),
@@ -304,12 +304,12 @@ fn resigning_by_each_action_leaves_what_it_says() {
         } else {
             fleet.harness.refused(2, resign, exception);
         }
-        assert_eq!((fleet.taken(1), fleet.taken(3)), (owner_told.into(), acquirer_told.into()), "{action:?}");
+        assert_eq!((fleet.taken(1), fleet.taken(3)), (owner_gets.into(), acquirer_gets.into()), "{action:?}");
         fleet.ask(1, Service::DivestIfWanted, &[0]);
         assert_eq!(fleet.owns(1, 0), exception.is_empty(), "{action:?}: nobody waits if it has resigned");
     }
     // Without anything to wait for.
-    for (action, exception, told) in [
+    for (action, exception, other_gets) in [
         (UnconditionallyDivestAttributes, "", "got Posi, offered HLAp+Name"),
         (DeleteObjects, "", "removed"),
         (DeleteObjectsThenDivest, "", "removed"),
@@ -325,10 +325,10 @@ fn resigning_by_each_action_leaves_what_it_says() {
         } else {
             fleet.harness.refused(1, resign, exception);
         }
-        assert_eq!(fleet.taken(2), told, "{action:?}");
+        assert_eq!(fleet.taken(2), other_gets, "{action:?}");
     }
     // Without the privilege an instance stays, so that its attributes would be left.
-    for (action, exception, told) in [
+    for (action, exception, other_gets) in [
         (DeleteObjects, "FederateOwnsAttributes", "got HLAp"),
         (DeleteObjectsThenDivest, "", "got HLAp, offered Posi+Name"),
         (CancelThenDeleteThenDivest, "", "got HLAp, offered Posi+Name"),
@@ -342,7 +342,7 @@ fn resigning_by_each_action_leaves_what_it_says() {
         } else {
             fleet.harness.refused(1, resign, exception);
         }
-        assert_eq!(fleet.taken(2), told.replace("got HLAp", "got HLAp*"), "{action:?}");
+        assert_eq!(fleet.taken(2), other_gets.replace("got HLAp", "got HLAp*"), "{action:?}");
     }
     // A federate that is lost leaves nothing, whatever its directive.
     let mut fleet = Fleet::new(2);

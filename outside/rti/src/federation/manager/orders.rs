@@ -208,7 +208,7 @@ impl Federation {
         match (is_owned, owner) {
             (true, Some(owner)) if owner == about => Ok(()),
             (true, None) if is_published => {
-                self.own(about, object, attribute);
+                self.set_owner(about, object, attribute);
                 Ok(())
             }
             (false, Some(owner)) if owner == about => {

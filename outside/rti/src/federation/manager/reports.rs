@@ -201,11 +201,11 @@ impl Federation {
         let (Some(instance), Some(known)) = (self.objects.get(&object), known) else {
             return Err(Failure::of_parameter("HLAobjectInstance", "the federate knows no such instance"));
         };
-        let own =
+        let owned =
             instance.owners.iter().filter(|(_, owner)| **owner == about).map(|(attribute, _)| *attribute);
         let values = [
             ("HLAobjectInstance", handle(object)),
-            ("HLAownedInstanceAttributeList", handles(own.collect::<Vec<_>>().into_iter())),
+            ("HLAownedInstanceAttributeList", handles(owned.collect::<Vec<_>>().into_iter())),
             ("HLAregisteredClass", handle(instance.class)),
             ("HLAknownClass", handle(known)),
         ];

@@ -1,5 +1,5 @@
 //! Services that the management object model performs for a federate: another one asks for them by an
-//! interaction. They are calls like its own.
+//! interaction. They are answered as calls of the federate itself.
 
 use paceline_hla::{
     AttributeHandleSet, Bytes, Call, InteractionClassHandleSet, LogicalTime, LogicalTimeInterval, callback,

@@ -1,4 +1,4 @@
-//! Attributes on their way from one owner to the next: who offers, who waits, and who is told what.
+//! Attributes on their way from one owner to the next: who offers, who waits, and who is called back.
 //!
 //! Invariants: only an attribute with an owner is offered or waited for; whoever waits does not own it, and
 //! is served in the order in which all have asked.
@@ -68,7 +68,7 @@ pub(super) enum Notice {
     ReleaseRequested,
 }
 
-/// Callbacks about one instance: attributes that a federate is told the same of come in one callback.
+/// Callbacks about one instance: attributes of which all is equal come in one callback.
 #[derive(Debug, Default)]
 pub(super) struct Notices(BTreeMap<(Notice, u32, Bytes), BTreeSet<u32>>);
 
@@ -100,7 +100,7 @@ impl Federation {
         }
         let owner = transfer.acquirers.remove(0).federate;
         transfer.divestiture = Divestiture::Unwanted;
-        self.own(owner, object, attribute);
+        self.set_owner(owner, object, attribute);
         notices.add(Notice::Secured, owner, tag, attribute);
         self.ask_for_release(object, attribute, owner, notices);
         true

@@ -174,10 +174,10 @@ impl Federation {
     fn update(&mut self, federate: u32, number: usize, mask: u8, at: Option<i64>) -> bool {
         let Some(class) = self.objects.get(&number).map(|object| object.class) else { return false };
         let owners = &self.objects[&number].owners;
-        let is_own = bits(mask).all(|attribute| owners.get(&attribute) == Some(&federate));
+        let is_owner = bits(mask).all(|attribute| owners.get(&attribute) == Some(&federate));
         if !self.federates[&federate].known.contains_key(&number)
             || mask & !attributes_of(class) != 0
-            || !is_own
+            || !is_owner
         {
             return false;
         }
