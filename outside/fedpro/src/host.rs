@@ -106,9 +106,9 @@ pub struct Host<O> {
     recorder: Option<io::Result<Recorder>>,
     /// Sessions for which more would wait than may.
     overfull: BTreeSet<SessionId>,
-    /// The time, as far as it has been told.
+    /// The time that [`Host::set_now`] set last.
     now: Duration,
-    /// As far as it was said to the infrastructure.
+    /// The time that the infrastructure was given last.
     passed: Duration,
     observers: Observers,
 }

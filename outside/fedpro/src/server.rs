@@ -330,8 +330,8 @@ impl<O: Outside> Server<O> {
             if !stream.has_session && self.host.has_session(Connection(connection)) {
                 stream.note_session(self.host.limits().frame_bytes);
             }
-            // The system tells of what comes later, so that another attempt would find nothing. It has told
-            // already of an end that stands behind what was read.
+            // The system reports what comes later, so that another attempt would find nothing. It has
+            // reported an end already that stands behind what was read.
             if stream.is_drained && !may_end {
                 return true;
             }

@@ -1,7 +1,7 @@
 //! A session: the numbers of its frames, what has arrived, and what may have to be sent again.
 //!
 //! Invariants: the first frame has number 1, and each later one the next number; calls' responses and
-//! callbacks are kept until the client has said that they arrived; the number that a client is told when it
+//! callbacks are kept until the client has said that they arrived; the number that a client gets when it
 //! comes back is that of the last call or callback response that was handled, so that it sends all others
 //! again, and no other.
 
@@ -80,7 +80,7 @@ pub enum ResumeError {
 }
 
 impl ResumeError {
-    /// As a client is told.
+    /// The status by which a client learns that its session is not resumed.
     pub const STATUS: u32 = 2;
 }
 
@@ -109,7 +109,7 @@ fn is_later(number: u32, than: u32) -> bool {
 }
 
 impl Session {
-    /// A session that is open. `id` is random and not 0. The client is told so in `out`.
+    /// A session that is open; `out` gets the frame that says so. `id` is random and not 0.
     pub fn open(id: SessionId, out: &mut BytesMut) -> Self {
         let kept = VecDeque::new();
         let mut session = Self { id, sent: 0, last_received: None, kept, kept_bytes: 0, forgotten: None };

@@ -70,7 +70,7 @@ macro_rules! message_row {
     };
 }
 
-/// The type of a message. Fields are taken one by one, since what prost is told depends on the kind.
+/// The type of a message. Fields are taken one by one, since their attributes of prost depend on the kind.
 macro_rules! message {
     ($name:ident { $($fields:tt)* }) => {
         $crate::table::message!(@ $name [] $($fields)*);

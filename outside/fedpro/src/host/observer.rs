@@ -32,7 +32,7 @@ pub enum FederateActivity {
     InCallback,
 }
 
-/// Follows federates while they run. Times `at` are those that the host is told by its clock.
+/// Follows federates while they run. Times `at` are those of the host's clock.
 pub trait FederateObserver: fmt::Debug + Send {
     /// A federate has joined a federation, over a connection if it has one.
     fn joined(&mut self, client: Client, federation: &str, name: &str, peer: Option<Peer>);
@@ -42,8 +42,8 @@ pub trait FederateObserver: fmt::Debug + Send {
     fn left(&mut self, client: Client, at: Duration);
     /// Called about once a second, whatever happens.
     fn look(&mut self) {}
-    /// Whether it is to be told of those that wait whenever anybody has called, since their GALT may have
-    /// changed. That costs a look at all who wait.
+    /// Whether [`changed`](Self::changed) is also called for those that wait whenever anybody has called,
+    /// since their GALT may have changed. That costs a look at all who wait.
     fn follows_waiting(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A local socket at which whoever connects is told the state of the host.
+//! A local socket at which whoever connects gets the state of the host.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -176,9 +176,9 @@ fn who_does_not_come_back_resigns() {
     assert!(matches!(destroyed, Response::DestroyFederationExecution(_)), "{destroyed:?}");
 }
 
-/// The labels that a federate is told of, and how each callback begins.
-fn told(callbacks: &[Callback]) -> Vec<(&str, &'static str)> {
-    let told = callbacks.iter().map(|callback| match callback {
+/// The synchronization point of each callback to a federate, and what the callback says of it.
+fn points(callbacks: &[Callback]) -> Vec<(&str, &'static str)> {
+    let points = callbacks.iter().map(|callback| match callback {
         Callback::SynchronizationPointRegistrationSucceeded(c) => {
             (c.synchronization_point_label.as_str(), "new")
         }
@@ -192,7 +192,7 @@ fn told(callbacks: &[Callback]) -> Vec<(&str, &'static str)> {
         }
         other => panic!("{other:?}"),
     });
-    told.collect()
+    points.collect()
 }
 
 proptest! {
@@ -241,6 +241,6 @@ proptest! {
             let words: &[&str] = if place < 15 { &["new", "announced"] } else { &["not new"] };
             words.iter().map(move |word| (label.as_str(), *word))
         }).collect();
-        prop_assert_eq!(told(&client.callbacks), wanted);
+        prop_assert_eq!(points(&client.callbacks), wanted);
     }
 }

@@ -30,7 +30,7 @@ fn answer() -> CallResponse {
     CallResponse { response: Some(response::QueryGALT { result: None }.into()) }
 }
 
-fn told(text: u32) -> CallbackRequest {
+fn callback_with(text: u32) -> CallbackRequest {
     CallbackRequest {
         callback: Some(callback::ConnectionLost { fault_description: text.to_string() }.into()),
     }
@@ -49,7 +49,7 @@ fn the_first_frame_has_number_one_and_each_later_one_is_one_more() {
     let mut session = Session::open(ID, &mut out);
     let received = session.receive(frame(Kind::CallRequest, 1, Some(1), call()), &mut out).expect("a call");
     assert!(matches!(received, Received::Call { number: 1, .. }));
-    session.call_back(&told(0), &mut out);
+    session.call_back(&callback_with(0), &mut out);
     session.respond(1, &answer(), &mut out);
     session.receive(frame(Kind::Heartbeat, 2, Some(1), Bytes::new()), &mut out).expect("a heartbeat");
     let sent = frames(&out);
@@ -68,7 +68,7 @@ fn the_first_frame_has_number_one_and_each_later_one_is_one_more() {
 fn what_arrived_is_not_kept() {
     let mut out = BytesMut::new();
     let mut session = Session::open(ID, &mut out);
-    (0..3).for_each(|text| session.call_back(&told(text), &mut out));
+    (0..3).for_each(|text| session.call_back(&callback_with(text), &mut out));
     let all = session.kept_bytes();
     session
         .receive(frame(Kind::CallbackResponse, 1, Some(3), Bytes::new()), &mut out)
@@ -94,7 +94,7 @@ fn what_arrived_is_not_kept() {
 fn a_callback_that_was_handled_has_arrived_with_all_before_it() {
     let mut out = BytesMut::new();
     let mut session = Session::open(ID, &mut out);
-    (0..4).for_each(|text| session.call_back(&told(text), &mut out));
+    (0..4).for_each(|text| session.call_back(&callback_with(text), &mut out));
     let each = session.kept_bytes() / 4;
     let mut kept_after = |number, last_received, body: &'static [u8]| {
         let response = frame(Kind::CallbackResponse, number, last_received, Bytes::from_static(body));
@@ -156,10 +156,10 @@ impl Client {
                 }
                 Kind::CallbackRequest => {
                     let request = CallbackRequest::decode(frame.body).expect("a callback");
-                    let Some(Callback::ConnectionLost(told)) = request.callback else {
+                    let Some(Callback::ConnectionLost(lost)) = request.callback else {
                         panic!("none was sent")
                     };
-                    self.called_back.push(told.fault_description);
+                    self.called_back.push(lost.fault_description);
                 }
                 _ => {}
             }
@@ -202,7 +202,7 @@ proptest! {
                 session.respond(number, &answer(), &mut out);
             }
             for _ in 0..callbacks {
-                session.call_back(&told(texts), &mut out);
+                session.call_back(&callback_with(texts), &mut out);
                 texts += 1;
             }
             // Only the first of what was written comes back before the connection breaks.
