@@ -138,12 +138,12 @@ unsafe extern "C" fn new(class: *mut PyTypeObject, _args: Raw, _keywords: Raw) -
             queue: Queue::Heap(BinaryHeap::new()),
             next_number: 0,
             active: None,
-            has_own_schedule: false,
+            overrides_schedule: false,
             failure: None,
         };
         inner(env.raw()).write(fields);
         let schedule = get(class.cast(), statics().names.schedule)?;
-        (*inner(env.raw())).has_own_schedule = schedule.raw() != statics().native_schedule;
+        (*inner(env.raw())).overrides_schedule = schedule.raw() != statics().native_schedule;
         Ok(env.into_raw())
     })
 }
@@ -154,7 +154,8 @@ unsafe extern "C" fn set_attribute(this: Raw, name: Raw, value: Raw) -> c_int {
         checked(PyObject_GenericSetAttr(this, name, value))?;
         if PyUnicode_Compare(name, statics().names.schedule) == 0 {
             let schedule = get(Py_TYPE(this).cast(), name)?;
-            (*inner(this)).has_own_schedule = !value.is_null() || schedule.raw() != statics().native_schedule;
+            (*inner(this)).overrides_schedule =
+                !value.is_null() || schedule.raw() != statics().native_schedule;
         }
         Ok(0)
     })

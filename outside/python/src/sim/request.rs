@@ -278,7 +278,7 @@ pub unsafe fn exit_request(this: Raw, args: &Args) -> Outcome<Ref> {
         return Ok(none());
     }
     let resource = field(&raw const (*body(this)).slots[slot::RESOURCE], "resource")?;
-    let is_native = is_resource(resource.raw()) && !(*inner(resource.raw())).own.release;
+    let is_native = is_resource(resource.raw()) && !(*inner(resource.raw())).overrides.release;
     if is_native {
         make_request(statics().release, resource.raw(), Side::Get, Some(Ref::share(this)))?;
     } else {

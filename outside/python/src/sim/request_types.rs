@@ -39,7 +39,7 @@ macro_rules! in_claim {
 
 in_slot!(get_resource, set_resource, slot::RESOURCE, "resource");
 in_slot!(get_proc, set_proc, slot::PROC, "proc");
-in_slot!(get_own_item, set_own_item, slot::ITEM, "item");
+in_slot!(get_item_slot, set_item_slot, slot::ITEM, "item");
 in_claim!(get_usage_since, set_usage_since, usage_since);
 in_claim!(get_key, set_key, key);
 in_claim!(get_priority, set_priority, priority);
@@ -142,10 +142,10 @@ pub fn parts() -> Vec<(Parts, Side)> {
         slots: vec![init],
         ..part(name, doc)
     };
-    let request = attribute!("request", get_own_item, set_own_item, "The request whose slot is released.");
-    let item = attribute!("item", get_own_item, set_own_item, "The item.");
-    let filter = attribute!("filter", get_own_item, set_own_item, "Says which items fit.");
-    let amount = || attribute!("amount", get_own_item, set_own_item, "The amount.");
+    let request = attribute!("request", get_item_slot, set_item_slot, "The request whose slot is released.");
+    let item = attribute!("item", get_item_slot, set_item_slot, "The item.");
+    let filter = attribute!("filter", get_item_slot, set_item_slot, "Says which items fit.");
+    let amount = || attribute!("amount", get_item_slot, set_item_slot, "The amount.");
     vec![
         (
             with(

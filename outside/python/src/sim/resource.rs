@@ -2,7 +2,7 @@
 //!
 //! `_trigger_put` and `_trigger_get` go through the queue of requests and ask `_do_put` or `_do_get` of the
 //! kind ([`rules`](super::rules)). A subclass in Python, or a program for one resource, may override each of
-//! the four; the fields of [`Own`] say which, so that the others need no lookup.
+//! the four; the fields of [`Overrides`] say which, so that the others need no lookup.
 
 use super::call::*;
 use super::kind::Kind;
@@ -29,12 +29,12 @@ pub struct Inner {
     /// The users of a resource, the items of a store, the level of a container.
     pub held: Option<Ref>,
     pub kind: Kind,
-    pub own: Own,
+    pub overrides: Overrides,
 }
 
 /// What is overridden in Python.
 #[derive(Default, Clone, Copy)]
-pub struct Own {
+pub struct Overrides {
     pub do_put: bool,
     pub do_get: bool,
     pub trigger_put: bool,
@@ -123,8 +123,8 @@ pub unsafe extern "C" fn new(class: *mut PyTypeObject, _args: Raw, _keywords: Ra
     guard(null_mut(), || {
         let resource = Ref::steal(PyType_GenericAlloc(class, 0))?;
         let kind = statics().kind_of(class);
-        let own = Own::default();
-        let fields = Inner { env: None, capacity: None, puts: None, gets: None, held: None, kind, own };
+        let overrides = Overrides::default();
+        let fields = Inner { env: None, capacity: None, puts: None, gets: None, held: None, kind, overrides };
         inner(resource.raw()).write(fields);
         if !statics().is_ours(class) {
             let base = statics().class_of(kind);
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn new(class: *mut PyTypeObject, _args: Raw, _keywords: Ra
                 Ok(get(class.cast(), name)?.raw() != get(base.cast(), name)?.raw())
             };
             let names = &statics().names;
-            (*inner(resource.raw())).own = Own {
+            (*inner(resource.raw())).overrides = Overrides {
                 do_put: differs(names.do_put)?,
                 do_get: differs(names.do_get)?,
                 trigger_put: differs(names.trigger_put)?,
@@ -149,13 +149,13 @@ pub unsafe extern "C" fn set_attribute(this: Raw, name: Raw, value: Raw) -> c_in
     guard(-1, || {
         checked(PyObject_GenericSetAttr(this, name, value))?;
         let names = &statics().names;
-        let own = addr_of_mut!((*inner(this)).own);
+        let overrides = addr_of_mut!((*inner(this)).overrides);
         for (known, flag) in [
-            (names.do_put, addr_of_mut!((*own).do_put)),
-            (names.do_get, addr_of_mut!((*own).do_get)),
-            (names.trigger_put, addr_of_mut!((*own).trigger_put)),
-            (names.trigger_get, addr_of_mut!((*own).trigger_get)),
-            (names.release, addr_of_mut!((*own).release)),
+            (names.do_put, addr_of_mut!((*overrides).do_put)),
+            (names.do_get, addr_of_mut!((*overrides).do_get)),
+            (names.trigger_put, addr_of_mut!((*overrides).trigger_put)),
+            (names.trigger_get, addr_of_mut!((*overrides).trigger_get)),
+            (names.release, addr_of_mut!((*overrides).release)),
         ] {
             // Where it is deleted again, the method is looked up all the same, and found.
             if PyUnicode_Compare(name, known) == 0 {

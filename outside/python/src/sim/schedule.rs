@@ -25,7 +25,7 @@ pub struct Inner {
     pub next_number: u64,
     pub active: Option<Ref>,
     /// `schedule` is overridden, by a subclass or for this environment: it is called for every event.
-    pub has_own_schedule: bool,
+    pub overrides_schedule: bool,
     /// The exception of an event whose failure nobody handled, which `step` is about to raise.
     pub failure: Option<Ref>,
 }
@@ -52,7 +52,7 @@ pub unsafe fn schedule(
     if env.is_null() {
         return raise(PyExc_AttributeError, "the event has no attribute 'env': its __init__ was not called");
     }
-    if !is_environment(env) || (*inner(env)).has_own_schedule {
+    if !is_environment(env) || (*inner(env)).overrides_schedule {
         return schedule_by_method(env, event, priority, delay.map(|(given, _)| given));
     }
     let inner = inner(env);

@@ -13,14 +13,14 @@ use pyo3::ffi::*;
 use std::ptr::null_mut;
 
 pub unsafe fn trigger_put(resource: Raw) -> Outcome<()> {
-    if is_resource(resource) && !(*inner(resource)).own.trigger_put {
+    if is_resource(resource) && !(*inner(resource)).overrides.trigger_put {
         return serve(resource, Side::Put);
     }
     call_method_1(resource, statics().names.trigger_put, Py_None()).map(drop)
 }
 
 pub unsafe fn trigger_get(resource: Raw) -> Outcome<()> {
-    if is_resource(resource) && !(*inner(resource)).own.trigger_get {
+    if is_resource(resource) && !(*inner(resource)).overrides.trigger_get {
         return serve(resource, Side::Get);
     }
     call_method_1(resource, statics().names.trigger_get, Py_None()).map(drop)
@@ -30,9 +30,9 @@ pub unsafe fn trigger_get(resource: Raw) -> Outcome<()> {
 /// been triggered leave the queue.
 pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
     let fields = inner(resource);
-    let (queue, is_own) = match side {
-        Side::Put => (&raw const (*fields).puts, (*fields).own.do_put),
-        Side::Get => (&raw const (*fields).gets, (*fields).own.do_get),
+    let (queue, is_overridden) = match side {
+        Side::Put => (&raw const (*fields).puts, (*fields).overrides.do_put),
+        Side::Get => (&raw const (*fields).gets, (*fields).overrides.do_get),
     };
     let mut index = 0;
     loop {
@@ -41,7 +41,7 @@ pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
             return Ok(());
         }
         let event = Ref::steal(PySequence_GetItem(queue.raw(), index))?;
-        let goes_on = if is_own {
+        let goes_on = if is_overridden {
             let name = if side == Side::Put { statics().names.do_put } else { statics().names.do_get };
             let goes_on = call_method_1(resource, name, event.raw())?;
             let goes_on = PyObject_IsTrue(goes_on.raw());
