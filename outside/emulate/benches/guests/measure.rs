@@ -9,26 +9,26 @@ pub struct Meter {
     guest: u32,
     since: Instant,
     guest_ns: u64,
-    own_ns: u64,
+    coordinator_ns: u64,
 }
 
 impl Meter {
     pub fn start(guest: u32) -> Self {
-        Self { guest, since: Instant::now(), guest_ns: threads_ns(guest), own_ns: own_ns() }
+        Self { guest, since: Instant::now(), guest_ns: threads_ns(guest), coordinator_ns: coordinator_ns() }
     }
 
     pub fn stop(self) -> [u64; 3] {
         let real = self.since.elapsed().as_nanos() as u64;
-        [real, threads_ns(self.guest) - self.guest_ns, own_ns() - self.own_ns]
+        [real, threads_ns(self.guest) - self.guest_ns, coordinator_ns() - self.coordinator_ns]
     }
 
     /// Waits for the end of the guest's process, a child of this one that nobody has waited for yet.
     pub fn stop_at_end(self) -> [u64; 3] {
-        let own = own_ns() - self.own_ns;
+        let coordinator_ns = coordinator_ns() - self.coordinator_ns;
         loop {
             let (state, guest_ns) = ended(self.guest);
             if state == "Z" {
-                return [self.since.elapsed().as_nanos() as u64, guest_ns - self.guest_ns, own];
+                return [self.since.elapsed().as_nanos() as u64, guest_ns - self.guest_ns, coordinator_ns];
             }
             thread::sleep(Duration::from_micros(500));
         }
@@ -41,7 +41,7 @@ fn on_cpu(file: &str) -> u64 {
     text.split(' ').next().and_then(|field| field.parse().ok()).expect("a number of nanoseconds")
 }
 
-fn own_ns() -> u64 {
+fn coordinator_ns() -> u64 {
     on_cpu("/proc/thread-self/schedstat")
 }
 

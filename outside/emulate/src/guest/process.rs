@@ -141,7 +141,7 @@ mod tests {
 
     /// This thread runs while it looks; a program that reads what nobody writes does not.
     #[test]
-    fn who_computes_is_told_from_who_waits() {
+    fn a_process_that_computes_differs_from_one_that_waits() {
         assert!(is_runnable(std::process::id()));
         let mut waits = Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let since = Instant::now();

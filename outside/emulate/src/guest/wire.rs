@@ -112,7 +112,7 @@ pub(super) fn next_ns(value: u64) -> Option<u64> {
     (value != NEVER).then_some(value)
 }
 
-/// What a guest that stands is told to do.
+/// An order to a guest that stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Order {
     /// To run up to a time, with so many frames, which follow on the socket.

@@ -253,13 +253,14 @@ pub(super) fn closure(path: &Path, root: &Path) -> Result<Vec<(String, PathBuf)>
     let mut left = vec![path.to_owned()];
     while let Some(path) = left.pop() {
         let Kind::Binary(binary) = elf::kind(&read(&path)?) else { continue };
-        let own: Vec<PathBuf> = binary.folders_of(&path).collect();
+        let run_paths: Vec<PathBuf> = binary.folders_of(&path).collect();
         for library in &binary.needed {
             if found.iter().any(|(name, _)| name == library) {
                 continue;
             }
             let usual = LIBRARIES.iter().map(|folder| root.join(folder));
-            let mut candidates = own.iter().chain(&configured).cloned().chain(usual).map(|f| f.join(library));
+            let mut candidates =
+                run_paths.iter().chain(&configured).cloned().chain(usual).map(|f| f.join(library));
             // A folder may hold a library of this name for another processor.
             let fits = |file: &PathBuf| matches!(fs::read(file).map(|b| elf::kind(&b)), Ok(Kind::Binary(_)));
             let missing = || ImageError::NoLibrary { path: path.clone(), library: library.clone() };
@@ -271,7 +272,7 @@ pub(super) fn closure(path: &Path, root: &Path) -> Result<Vec<(String, PathBuf)>
     Ok(found)
 }
 
-/// The folders that ldconfig(8) is told of.
+/// The folders in the configuration of ldconfig(8).
 fn configured(root: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(root.join("etc/ld.so.conf.d")).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();

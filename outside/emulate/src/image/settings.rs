@@ -208,8 +208,8 @@ impl GuestSpec {
         }
         for (number, card) in self.cards.iter().enumerate() {
             let earlier = others.iter().flat_map(|other| other.cards.iter().map(|card| (&other.name, card)));
-            let own = self.cards[..number].iter().map(|card| (&self.name, card));
-            for (name, other) in earlier.chain(own) {
+            let before = self.cards[..number].iter().map(|card| (&self.name, card));
+            for (name, other) in earlier.chain(before) {
                 let same_ip = card.address.zip(other.address).filter(|(a, b)| a.ip == b.ip);
                 let same_mac = card.mac.filter(|mac| other.mac == Some(*mac));
                 let (key, value) = match (same_ip, same_mac) {

@@ -21,7 +21,7 @@ pub struct Echoes {
     /// The requests that have no reply yet.
     open: BTreeMap<Key, usize>,
     /// Addresses of the machine, if it has several cards: what it only forwards has other sources.
-    own: Vec<u32>,
+    addresses: Vec<u32>,
 }
 
 impl Echoes {
@@ -29,15 +29,15 @@ impl Echoes {
     /// address.
     #[must_use]
     pub fn of(addresses: Vec<Ipv4Addr>) -> Self {
-        let own =
+        let addresses =
             if addresses.len() > 1 { addresses.into_iter().map(u32::from).collect() } else { Vec::new() };
-        Self { own, ..Self::default() }
+        Self { addresses, ..Self::default() }
     }
 
     /// A frame has left the machine's card.
     pub fn left(&mut self, time_ns: u64, frame: &[u8]) {
         if let Some((ECHO, key)) = echo(frame)
-            && (self.own.is_empty() || self.own.contains(&key.0))
+            && (self.addresses.is_empty() || self.addresses.contains(&key.0))
         {
             self.open.insert(key, self.all.len());
             self.all.push((time_ns, None));

@@ -341,8 +341,8 @@ impl Seat {
                 }
             }
         }
-        let own = if earliest_ns == u64::MAX { Time::MAX } else { Time::nanos(earliest_ns) };
-        door.done(own.min(lps.federate.lvt()), sent);
+        let earliest = if earliest_ns == u64::MAX { Time::MAX } else { Time::nanos(earliest_ns) };
+        door.done(earliest.min(lps.federate.lvt()), sent);
     }
 
     fn fail(&mut self, error: &MachineError) {

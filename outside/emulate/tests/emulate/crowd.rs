@@ -105,13 +105,13 @@ fn run(booted: &Booted, crowd: &Crowd, name: &str, threads: u32) -> (String, Net
     let report = simulation.run().unwrap();
     let took = start.elapsed();
     // The emulator has ended with the run.
-    let [own, children] = [0, 1].map(|of| (cpu_ticks()[of] - cpu_before[of]) as f64 / 100.0);
+    let [here, children] = [0, 1].map(|of| (cpu_ticks()[of] - cpu_before[of]) as f64 / 100.0);
     let results = NetResults::new(model.flows(), &report.outputs);
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let summary = model.results(report.outputs, &facts).unwrap();
     let (digest, events) = (report.digest, report.events);
     eprintln!(
-        "{name}: {took:?}, CPU {own} s here, {children} s of the emulator, digest {digest}, {events} events"
+        "{name}: {took:?}, CPU {here} s here, {children} s of the emulator, digest {digest}, {events} events"
     );
     for (line, value) in
         summary.lines.iter().filter(|(line, _)| line.contains("web") || line.contains("frames"))

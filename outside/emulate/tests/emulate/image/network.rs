@@ -26,7 +26,7 @@ pub struct Together {
     pub digest: String,
 }
 
-/// Runs guests for this much time after they were saved; `change` has a last look at what each is told.
+/// Runs guests for this much time after they were saved; `change` may change their set-up before.
 pub fn run(
     booted: &Booted,
     test: &str,

@@ -180,8 +180,8 @@ fn sources(folder: &Path) -> Sources {
     let mut large = b"#!/bin/sh\n".to_vec();
     large.resize(60 << 20, 0);
     put("root/usr/bin/large", &large);
-    let own = fs::read(std::env::current_exe().unwrap()).unwrap();
-    put("root/usr/bin/alone", &own);
+    let program = fs::read(std::env::current_exe().unwrap()).unwrap();
+    put("root/usr/bin/alone", &program);
     Sources {
         busybox: folder.join("busybox"),
         modules: folder.join("modules"),

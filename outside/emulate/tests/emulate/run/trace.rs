@@ -16,7 +16,7 @@ use prost::Message as _;
 
 use crate::run::support::{Behaviour, How, PLAIN, Paired, Seen, model, observed};
 
-/// Writes what it is told as a trace.
+/// Writes what it observes as a trace.
 #[derive(Debug)]
 struct Writer {
     file: PerfettoTrace,
@@ -168,12 +168,12 @@ fn what_machines_did_covers_the_run_and_who_waits_names_one_that_is_behind() {
         let work = || slices.values().flatten().filter(|slice| slice.name == "running");
         let first = work().map(|slice| slice.start_ns).min().unwrap();
         let last = work().map(|slice| slice.end_ns).max().unwrap();
-        for (name, own) in &slices {
-            assert!(own[0].start_ns <= first && own.last().unwrap().end_ns >= last, "{how:?}: {name}");
-            for pair in own.windows(2) {
+        for (name, track) in &slices {
+            assert!(track[0].start_ns <= first && track.last().unwrap().end_ns >= last, "{how:?}: {name}");
+            for pair in track.windows(2) {
                 assert_eq!(pair[0].end_ns, pair[1].start_ns, "{how:?}: {name} has no gap, and no overlap");
             }
-            for slice in own.iter().filter(|slice| slice.end_ns > slice.start_ns) {
+            for slice in track.iter().filter(|slice| slice.end_ns > slice.start_ns) {
                 *kinds.entry(slice.name.clone()).or_default() += 1;
                 let Some(whom) = slice.name.strip_prefix("waits for ") else { continue };
                 let next_ns = slice.next_ns.unwrap();
