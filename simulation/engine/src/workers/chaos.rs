@@ -15,6 +15,7 @@ impl Chaos {
 
     /// Loses some time, as if taken off the core.
     pub(crate) fn dawdle(&mut self) {
+        // Mostly not at all, so that some workers fall behind others.
         for _ in 0..[0, 0, 0, 1, 4, 20][self.0.below(6) as usize] {
             crate::sync::thread::yield_now();
         }

@@ -44,7 +44,8 @@ pub(crate) fn waited((): Leader) -> Option<(i32, Duration)> {
 pub(crate) fn leader() -> Leader {}
 
 /// What [`available`] says in the thread `leader`, whose affinity somebody may have changed from outside. The
-/// calling thread takes that affinity over; where that cannot be, its own counts.
+/// calling thread takes that affinity over, since [`available`] looks at the thread that calls it (and at
+/// cgroup quotas, which affinity does not say); where it cannot be taken over, its own counts.
 #[cfg(target_os = "linux")]
 pub(crate) fn available_to(leader: Leader) -> u32 {
     use rustix::thread::{sched_getaffinity, sched_setaffinity};
@@ -63,6 +64,8 @@ pub(crate) fn available_to((): Leader) -> u32 {
 #[cfg(target_os = "linux")]
 pub(crate) fn pin(worker: usize) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    // A thread that an earlier leg has pinned is allowed its one core by now, and stays there: it has the
+    // same number in every leg.
     let allowed = sched_getaffinity(None)?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     let mut one = CpuSet::new();

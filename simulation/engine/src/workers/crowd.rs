@@ -41,7 +41,7 @@ impl Crowd {
         self.waited = waited;
         let kept = !since.is_zero() && kept.as_secs_f64() >= KEPT * since.as_secs_f64();
         self.looks = if kept { self.looks.saturating_add(1) } else { 0 };
-        // Not from then on: it is said once until a look has found them running again.
+        // Exactly then, and not at later looks: it is said once, until a look has found them running again.
         self.looks == LOOKS
     }
 

@@ -97,6 +97,8 @@ impl Idle {
         self.spinning.fetch_add(1, Ordering::SeqCst);
         let is_over = if self.crowded { self.yields(seen) } else { self.spins(seen) };
         if is_over {
+            // Also where something has arrived, and the epoch is still the same: a waker that counts on this
+            // worker has changed the state before, and the worker looks at that again before it next waits.
             self.spinning.fetch_sub(1, Ordering::SeqCst);
             return;
         }
@@ -131,6 +133,8 @@ impl Idle {
         // Still there if it woke up by itself.
         sleepers.stack.retain(|sleeper| *sleeper != worker);
         if listens.is_some() {
+            // Others may sleep on: whoever is awake looks for frames between two turns, and the next worker
+            // that falls asleep listens.
             sleepers.listener = None;
         }
     }
@@ -184,7 +188,9 @@ impl Idle {
         // The epoch first: whoever is counted as spinning after this sees it before it sleeps.
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let spinning = self.spinning.load(Ordering::SeqCst);
-        // Whoever spins sees the epoch by itself; waking a sleeper for the same work costs a system call.
+        // Whoever spins sees the epoch by itself; waking a sleeper for the same work costs a system call. One
+        // that is just leaving may be counted by two wakers: then fewer workers run than there is work for,
+        // but nothing stays undone, since each finds nothing ready before it waits again.
         if workers > spinning {
             let mut sleepers = lock(&self.sleepers);
             for _ in spinning..workers {

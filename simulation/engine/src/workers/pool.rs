@@ -153,6 +153,7 @@ impl Crew {
                 .build()
                 .map_err(|error| RunError::Threads(format!("{workers} worker threads: {error}")))?,
         };
+        // Returns once all threads are done, those beyond `workers` at once: `work` is only borrowed.
         threads.broadcast(|thread| {
             if thread.index() < workers {
                 work(thread.index());

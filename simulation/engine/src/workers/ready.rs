@@ -5,7 +5,8 @@
 //! `slack` is the lookahead: no federate waits for one that is within it. A federate taken by another worker
 //! moves home with it.
 //!
-//! Invariant: a federate is at most once in here, with its home.
+//! Invariant: a federate is at most once in here, with its home. The board sees to that, which knows what is
+//! ready; here a second entry with another LVT would not be noticed.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Nothing ready; federates are at home with the workers in equal runs.
+    /// Nothing ready; federates are at home with the workers in equal runs: no cache has any yet.
     pub(crate) fn new(federates: usize, workers: usize, slack: Time) -> Self {
         let homes = (0..federates).map(|federate| federate * workers / federates).collect();
         Self { lists: vec![BTreeSet::new(); workers], homes, slack, len: 0 }

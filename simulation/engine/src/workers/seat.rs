@@ -1,7 +1,11 @@
 //! A federate and its inbox, as workers share them.
 //!
-//! Lock order: a board's state is never held while a seat's federate is taken; the inbox lock is a leaf, held
-//! only to append or to swap. No worker waits for a federate: the board hands it to one worker at a time.
+//! Lock order: a worker that holds a federate may take an inbox or the state of the board; nobody who holds
+//! the state takes a federate. The inbox lock is a leaf, held only to append or to swap.
+//!
+//! The board hands a federate to one worker at a time, so that its lock is free; it is there because the
+//! compiler cannot know that. Only a worker that takes in what an outside federate has said may come to wait
+//! for it, while another one still hands something over.
 
 use paceline_kernel::{Event, Federate, Model};
 
@@ -45,7 +49,7 @@ impl<F, E, X> Seat<F, E, X> {
     }
 }
 
-/// The federates of a run, with the messages that had not reached them yet.
+/// The federates of a run, by number; between two legs all messages are in their queues.
 pub(crate) type Federates<M> = Vec<Federate<M>>;
 
 /// Delivers the batches in `arrived`; their memory goes to `spare`, up to `most` lists, so that a worker that
