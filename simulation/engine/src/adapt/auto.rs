@@ -218,6 +218,7 @@ impl Auto {
             events: 0,
             wall: Duration::ZERO,
         };
+        // Only windows can turn out to be nearly empty.
         let glance = ways[0].0 == Protocol::Window && ways.len() > 1;
         Self {
             ways: ways.iter().map(way).collect(),
@@ -322,6 +323,7 @@ impl Auto {
     /// Begins a trial if what it costs is little by now.
     fn begin_trial(&mut self, run: Duration) {
         let best = self.ways.iter().filter_map(|way| way.rate).fold(0.0, f64::max);
+        // The first trial is one of those with all ways: of none is known yet whether it is hopeless.
         let seldom = self.trials.is_multiple_of(SELDOM);
         let hopeful = |way: &usize| seldom || self.ways[*way].rate.is_none_or(|rate| rate >= best * HOPELESS);
         let possible = |way: &usize| self.crowded || !self.ways[*way].is_for_a_crowd();
@@ -344,6 +346,7 @@ impl Auto {
         let best = ways.iter().copied().max_by(|a, b| rate(*a).total_cmp(&rate(*b)));
         let best = best.expect("the present way is tried too");
         // The present way has the benefit of the doubt: a change that brings nothing costs a dealing.
+        // It comes first (`begin_trial`); where it fell out before the second round, the first that is left.
         let better = rate(best) > rate(ways[0]) * BETTER;
         let present = if better { best } else { ways[0] };
         ways.retain(|way| rate(*way) >= rate(best) * NEAR);

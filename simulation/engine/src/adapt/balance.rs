@@ -261,7 +261,7 @@ impl Balancer {
             None => {
                 let better = improve(self.balance, &owner, federates, loads, edges);
                 // Within one process it does not matter which thread has which federate; between processes,
-                // messages take longer.
+                // messages take longer. Only where messages count have they been measured for that.
                 let gathers = self.balance == Balance::LoadAndCommunication && crews.are_several();
                 if gathers { seat(&better, edges, &crews.owners) } else { better }
             }
@@ -273,7 +273,8 @@ impl Balancer {
             (crews.span(&sums(owner, federates, loads)), shares)
         };
         let ((span_before, shares_before), (span_after, shares)) = (measure(&owner), measure(&better));
-        // The thread with the most to do has taken all of the time.
+        // What is saved, as a share of the time since LPs were last measured: by the thread with the most to
+        // do, which has taken all of it, less what messages would cost more then.
         let before_ns =
             standings.iter().map(|standing| standing.measured_ns).max().unwrap_or(0).max(1) as f64;
         // Taken as one message an event, and as many for each thread.

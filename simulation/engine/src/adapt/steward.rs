@@ -17,7 +17,7 @@ use crate::workers::cores::{self, Leader};
 use crate::workers::crowd::Crowd;
 use crate::{CheckpointError, Monitor, RunError};
 
-/// How often it looks at the cores.
+/// How often it looks at the cores; it never sleeps for longer.
 const LOOK: Duration = Duration::from_secs(1);
 /// How often it looks whether workers are kept waiting: at first, and while they seem to be; less and less
 /// often while not.
@@ -43,21 +43,21 @@ struct Orders {
     failed: Option<CheckpointError>,
 }
 
-/// Orders and the bell that is rung when they change.
+/// What the run and its steward share: orders, and a signal that they have changed.
 #[derive(Debug, Default)]
-struct Desk {
+struct Shared {
     orders: Mutex<Orders>,
     changed: Condvar,
 }
 
 /// The run's handle on the steward.
 pub(crate) struct Steward {
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     every: Option<Duration>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Desk {
+impl Shared {
     fn orders(&self) -> MutexGuard<'_, Orders> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,6 +94,8 @@ impl Desk {
             let now = Instant::now();
             let next = orders.due.into_iter().chain(orders.look).chain(orders.decision).min();
             let left = next.map_or(LOOK, |due| due.saturating_duration_since(now));
+            // Between two calls of the owner nobody grants it. The next call begins by taking it back
+            // (`Monitor::take_wanted`), and this thread asks anew when it looks next.
             if left.is_zero() {
                 monitor.pause();
             }
@@ -141,8 +143,8 @@ impl Steward {
         let decision = decision.and_then(|decision| Instant::now().checked_add(decision));
         let idle = every.is_none() && look.is_none() && decision.is_none() && threads.is_none();
         let orders = Orders { due, look, decision, threads, ..Orders::default() };
-        let desk = Arc::new(Desk { orders: Mutex::new(orders), changed: Condvar::new() });
-        let mut steward = Self { desk: Arc::clone(&desk), every, thread: None };
+        let shared = Arc::new(Shared { orders: Mutex::new(orders), changed: Condvar::new() });
+        let mut steward = Self { shared: Arc::clone(&shared), every, thread: None };
         if cfg!(paceline_shuttle) || idle {
             return Ok(steward);
         }
@@ -151,49 +153,49 @@ impl Steward {
         let (monitor, leader) = (monitor.clone(), cores::leader());
         let thread = Builder::new().name("paceline-steward".into());
         let thread = thread
-            .spawn(move || desk.serve(&monitor, leader))
+            .spawn(move || shared.serve(&monitor, leader))
             .map_err(|error| RunError::Threads(format!("the thread that asks for pauses: {error}")))?;
         steward.thread = Some(thread);
         Ok(steward)
     }
 
     pub(crate) fn is_checkpoint_due(&self) -> bool {
-        let due = self.desk.orders().due.is_some_and(|due| due <= Instant::now());
+        let due = self.shared.orders().due.is_some_and(|due| due <= Instant::now());
         due || self.every.is_some_and(|every| every.is_zero())
     }
 
     /// Why the checkpoint handed over last has failed, if it has; it is not said twice.
     pub(crate) fn take_failed(&self) -> Result<(), CheckpointError> {
-        self.desk.orders().failed.take().map_or(Ok(()), Err)
+        self.shared.orders().failed.take().map_or(Ok(()), Err)
     }
 
     pub(crate) fn is_look_due(&self) -> bool {
-        self.desk.orders().look.is_some_and(|look| look <= Instant::now())
+        self.shared.orders().look.is_some_and(|look| look <= Instant::now())
     }
 
     /// The next look at the balance is in `pause`.
-    pub(crate) fn look_in(&self, pause: Duration) {
-        self.desk.orders().look = Instant::now().checked_add(pause);
-        self.desk.changed.notify_all();
+    pub(crate) fn schedule_look(&self, pause: Duration) {
+        self.shared.orders().look = Instant::now().checked_add(pause);
+        self.shared.changed.notify_all();
     }
 
     /// Whether workers are kept waiting; it is not said twice.
     pub(crate) fn take_crowded(&self) -> bool {
-        std::mem::take(&mut self.desk.orders().crowded)
+        std::mem::take(&mut self.shared.orders().crowded)
     }
 
     /// The next decision how the run goes on is due in `pause`.
-    pub(crate) fn decide_in(&self, pause: Duration) {
-        self.desk.orders().decision = Instant::now().checked_add(pause);
-        self.desk.changed.notify_all();
+    pub(crate) fn schedule_decision(&self, pause: Duration) {
+        self.shared.orders().decision = Instant::now().checked_add(pause);
+        self.shared.changed.notify_all();
     }
 
     /// Waits until the checkpoint handed over last is on the disk.
     pub(crate) fn settle(&self) -> Result<(), CheckpointError> {
-        let mut orders = self.desk.orders();
+        let mut orders = self.shared.orders();
         // Both: the thread takes the checkpoint out before it publishes it.
         while orders.publishing || orders.unpublished.is_some() {
-            orders = self.desk.wait(orders, LOOK);
+            orders = self.shared.wait(orders, LOOK);
         }
         drop(orders);
         self.take_failed()
@@ -205,7 +207,8 @@ impl Steward {
         &self,
         written: Result<Unpublished, CheckpointError>,
     ) -> Result<(), CheckpointError> {
-        let mut orders = self.desk.orders();
+        let mut orders = self.shared.orders();
+        // Also where it could not be written: what has failed, as on a full disk, fails again at once.
         orders.due = orders.due.zip(self.every).and_then(|(_, every)| Instant::now().checked_add(every));
         let checkpoint = written?;
         if self.thread.is_none() {
@@ -213,20 +216,20 @@ impl Steward {
             return checkpoint.publish();
         }
         orders.unpublished = Some(checkpoint);
-        self.desk.changed.notify_all();
+        self.shared.changed.notify_all();
         Ok(())
     }
 
     /// The number of threads follows the cores, or does not any more.
     pub(crate) fn follow(&self, threads: Option<u32>) {
-        self.desk.orders().threads = threads;
+        self.shared.orders().threads = threads;
     }
 
     /// Ends the thread, after what it has in hand.
     fn end(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.desk.orders().over = true;
-            self.desk.changed.notify_all();
+            self.shared.orders().over = true;
+            self.shared.changed.notify_all();
             if let Err(panic) = thread.join() {
                 // Not while another panic is on its way out.
                 if !std::thread::panicking() {

@@ -63,7 +63,7 @@ impl<M: Model> Course<M> {
         let Some(mut balancer) = self.balancer.take() else { return Ok(()) };
         let dealt = self.look_with(simulation, &mut balancer)?;
         balancer.stood_still(start.elapsed(), &self.federates);
-        self.steward.look_in(balancer.pause());
+        self.steward.schedule_look(balancer.pause());
         self.balancer = Some(balancer);
         if dealt {
             self.attend(simulation);

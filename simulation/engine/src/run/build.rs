@@ -73,6 +73,8 @@ pub(crate) fn check<M: Model>(simulation: &Simulation<M>) -> Result<(u32, u32), 
     if simulation.protocol == Protocol::Sequential {
         return Ok((1, 1));
     }
+    // Mixed needs it too: LPs that never run ahead take part in safe batches only, and without lookahead no
+    // event is ever safe before it is run.
     if lookahead == Time::ZERO && !matches!(simulation.protocol, Protocol::Optimistic | Protocol::Auto) {
         return Err(RunError::NoLookahead { protocol: simulation.protocol.name() });
     }
@@ -119,6 +121,7 @@ pub(super) fn build<M: Model>(
     outsiders: Outsiders<M>,
 ) -> Result<Course<M>, RunError> {
     let called = Instant::now();
+    // Before this process meets the others: they would wait for one whose own settings are wrong.
     let (count, threads) = check(simulation)?;
     if let Some((checkpoints, codec)) = &simulation.checkpoints {
         codec.check(checkpoints)?;
@@ -144,6 +147,7 @@ pub(super) fn build<M: Model>(
     let resumed_events = resumed.as_ref().map_or(0, World::events);
     let balancer = balancer(simulation, &dealt, resumed.as_ref(), &partition);
     let (federates, past) = present(simulation, &partition, settings, resumed, peers.as_deref())?;
+    // Progress goes on from where the resumed run stood.
     monitor.advance(past.last, past.events);
     let steward = steward(simulation, auto.as_ref(), balancer.is_some(), threads)?;
     let mut course = Course {
@@ -177,7 +181,7 @@ pub(super) fn build<M: Model>(
         sums: Sums::since(called),
     };
     course.attend(simulation);
-    let least = course.own_lvt();
+    let least = course.lvt_here();
     course.least = course.least_of_all(least)?;
     Ok(course)
 }
@@ -257,7 +261,8 @@ fn present<M: Model>(
         return Ok((federates, Past::default()));
     };
     let (federates, past) = world.deal_part(model, partition, settings, is_present);
-    // What was committed is added up over all processes at the end: one of them keeps it.
+    // What was committed is added up over all processes at the end: one of them keeps it. Where the run is,
+    // and how many events have come from outside, each has to know by itself.
     let keeps = peers.is_none_or(|peers| peers.rank() == 0);
     let Past { last, injected, .. } = past;
     Ok((federates, if keeps { past } else { Past { last, injected, ..Past::default() } }))

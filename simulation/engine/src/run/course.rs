@@ -1,5 +1,4 @@
-//! A run between two of its legs, with queues of one kind: it runs leg after leg up to a time, and ends in a
-//! report.
+//! A run between two of its legs: it runs leg after leg up to a time, and ends in a report.
 //!
 //! A leg ends when the run has come to that time, or at a pause: between two legs nothing is speculative or
 //! under way, and the run can be checkpointed, or continue with other threads or with LPs in other federates.
@@ -81,7 +80,8 @@ pub(super) struct Course<M: Model> {
 impl<M: Model> Course<M> {
     /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped.
     pub(super) fn run(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
-        // The first call has a leg even if nothing happens in it: a report has at least one.
+        // The first call has a leg even if nothing happens in it: a report has at least one. Of several
+        // processes all return here or none: `lvt` is then what they have agreed on after the last call.
         if self.sums.legs > 0 && self.lvt() >= until {
             self.come_to(until);
             return Ok(None);
@@ -90,7 +90,7 @@ impl<M: Model> Course<M> {
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
         let halt = halt.map_err(|error| together::send_failure(self.peers.as_deref(), error))?;
-        let least_here = self.own_lvt();
+        let least_here = self.lvt_here();
         self.least = self.least_of_all(least_here)?;
         let reached = self.lvt();
         assert!(
@@ -105,7 +105,7 @@ impl<M: Model> Course<M> {
     /// Reports to the observer all events that are final in order, and the pause.
     fn report_pause(&mut self, simulation: &Simulation<M>) {
         if let Some(Observing { observer, .. }) = &simulation.observer {
-            let (lvt, events, pending) = (self.own_lvt(), self.events(), self.pending());
+            let (lvt, events, pending) = (self.lvt_here(), self.events(), self.pending());
             self.federates.iter_mut().for_each(|federate| federate.report_before(lvt));
             let time = lvt.min(simulation.until);
             observer.paused(&Pause { time, events, pending });
@@ -128,6 +128,7 @@ impl<M: Model> Course<M> {
         loop {
             let workers = if self.way.protocol == Protocol::Sequential { 1 } else { self.threads };
             monitor.begin_leg(workers, *leg_events);
+            // The pause that tests want is asked for at once; it is granted after that many events.
             if leg_events.is_some() {
                 monitor.pause();
             }
@@ -144,6 +145,7 @@ impl<M: Model> Course<M> {
                 leg::run(simulation, plan, partition, federates, outsiders, crew, peers.as_deref())?;
             self.sums.add_leg(workers, &outcome);
             self.federates = outcome.federates;
+            // Of a leg without one the last width stays, for when `auto` comes back to Time Warp.
             self.width = outcome.width.or(self.width);
             if let Some(trouble) = outcome.trouble {
                 return Err(trouble.into());
@@ -153,7 +155,7 @@ impl<M: Model> Course<M> {
                 return Err(error);
             }
             // A leg that was halted has come only as far as its least event.
-            let come_to = if outcome.halt.is_none() { leg_until } else { self.own_lvt().min(leg_until) };
+            let come_to = if outcome.halt.is_none() { leg_until } else { self.lvt_here().min(leg_until) };
             self.reached = self.reached.max(come_to);
             let before = std::mem::replace(&mut events, self.events());
             if let Some(auto) = &mut self.auto {
@@ -161,6 +163,7 @@ impl<M: Model> Course<M> {
                 auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });
             }
             match outcome.halt {
+                // An outside federate joins or leaves: nothing else is due.
                 None if leg_until < until => {}
                 None => return Ok(None),
                 Some(Halt::Stop) => {
@@ -207,11 +210,11 @@ impl<M: Model> Course<M> {
 
     /// No event that waits happens before this, in any process; [`Time::MAX`] without events.
     pub(super) fn lvt(&mut self) -> Time {
-        if self.peers.is_some() { self.least } else { self.own_lvt() }
+        if self.peers.is_some() { self.least } else { self.lvt_here() }
     }
 
     /// No event that waits in this process happens before this.
-    pub(super) fn own_lvt(&mut self) -> Time {
+    pub(super) fn lvt_here(&mut self) -> Time {
         let next = |federate: &mut Federate<M>| federate.next_time(&self.partition);
         let least = self.federates.iter_mut().map(next).min().unwrap_or(Time::MAX);
         least.min(self.outsiders.next())
@@ -250,13 +253,14 @@ impl<M: Model> Course<M> {
         }
         auto.decide(run);
         self.way = auto.way();
-        self.steward.decide_in(auto.pause(run));
+        self.steward.schedule_decision(auto.pause(run));
     }
 
     /// Merges federates anew, where the way or the number of threads asks for other groups than there are.
     fn regroup(&mut self, simulation: &Simulation<M>) {
         let Simulation { model, speculation, .. } = simulation;
-        // The groups of several processes follow from the threads of all, and nothing changes them.
+        // The groups of several processes follow from the threads of all, and nothing changes them: threads
+        // that one of them gets later share the federates that it has.
         if self.peers.is_some() {
             return;
         }
@@ -287,7 +291,7 @@ impl<M: Model> Course<M> {
         let run = self.worked();
         if let Some(auto) = &mut self.auto {
             auto.dealt(start.elapsed());
-            self.steward.decide_in(auto.pause(run));
+            self.steward.schedule_decision(auto.pause(run));
         }
     }
 
@@ -329,8 +333,11 @@ impl<M: Model> Course<M> {
         let origin = self.origin(simulation);
         let world = self.gather();
         let reached = world.last();
+        // Before the world is written: whatever they keep in files of their own must be there once the
+        // checkpoint has its name.
         let outside = self.outsiders.save(&checkpoints.path);
         let written = outside.and_then(|outside| codec.write(&origin, &outside, &world, checkpoints));
+        // Dealt again whether it could be written or not: the run may go on without it.
         self.deal(simulation, world);
         let published = self.steward.publish(written);
         recorder.slice(RecordKind::Checkpoint, None, start_ns, reached, 0);

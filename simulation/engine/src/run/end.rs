@@ -1,6 +1,8 @@
 //! The end of a run: what its legs add up to, and the report.
 //!
-//! Invariant: where a run has several processes, the counts in the report of each are those of all.
+//! Invariant: where a run has several processes, digest, events, null messages, threads and rollbacks in
+//! the report of each are those of all. All open the same windows; rounds of GVT and checkpoints are those of
+//! the process.
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +54,7 @@ impl Sums {
         self.gvt_lag_ticks += outcome.gvt_lag_ticks;
     }
 
-    /// The counts of all processes.
+    /// Replaces what each process counts for itself by what all have counted.
     fn take(&mut self, all: Results) {
         (self.null_messages, self.threads, self.rollbacks) = (all.null_messages, all.threads, all.rollbacks);
     }
@@ -90,7 +92,7 @@ impl Sums {
         Ok(done)
     }
 
-    /// Of a run that took so long to build.
+    /// Of a run that has been built since `start`.
     pub(super) fn since(start: Instant) -> Self {
         Self { wall: start.elapsed(), ..Self::default() }
     }
@@ -102,7 +104,8 @@ impl<M: Model> Course<M> {
         let Simulation { model, protocol, until, .. } = simulation;
         let start = Instant::now();
         let reached = self.lvt();
-        let pending = self.pending();
+        let mut pending = self.pending();
+        // The report counts the last checkpoint, or its failure.
         let written = self.steward.finish();
         self.settled(simulation, written)?;
         let balancer = self.balancer;
@@ -110,7 +113,7 @@ impl<M: Model> Course<M> {
         let groups = self.federates.len() as u32;
         let past = committed(model, self.federates, self.past);
         let Past { mut digest, mut events, mut last, mut outputs, .. } = past;
-        let (mut pending, mut sums) = (pending, self.sums);
+        let mut sums = self.sums;
         if let Some(peers) = &self.peers {
             let results = Results { digest, events, last, pending: pending as u64, loads, ..sums.results() };
             let mut all = together::add_up(peers.exchange(&results)?);
@@ -124,7 +127,8 @@ impl<M: Model> Course<M> {
             peers.transport().close();
         }
         let (ended_by, end_time) = match pending {
-            // No protocol ends by itself before the horizon: somebody has asked for it.
+            // No protocol ends by itself before the horizon: somebody has asked for it, or the owner ends
+            // the run where it stands.
             _ if reached < *until => (EndedBy::Interrupted, self.time),
             0 if reached == Time::MAX => (EndedBy::NoEvents, last),
             _ => (EndedBy::Horizon, *until),

@@ -138,6 +138,7 @@ impl<M: Model> Course<M> {
         for (lp, at, event) in entrance.take() {
             let earliest = self.tie.map_or(self.earliest(), |tie| self.earliest().max(tie.present()));
             let time = at.unwrap_or(earliest);
+            // Late by the clock alone is no reason: what the run has not come to happens when it should.
             let moved = time < self.earliest();
             self.lateness.moved += u64::from(moved);
             let time = if moved { earliest } else { time };
@@ -168,6 +169,7 @@ impl<M: Model> Course<M> {
             }
             let (due, start) = (tie.due(next), Instant::now());
             let in_time = entrance.wait(due, &simulation.monitor);
+            // Waiting is what such a run does with its time.
             self.sums.wall += start.elapsed();
             if simulation.monitor.stopped() {
                 // With events left, a leg stops the run and writes the checkpoint; without any, this does.

@@ -64,6 +64,7 @@ impl<M: Model> Course<M> {
         let event = Event::from_outside(self.settings.ties, self.past.injected, at, lp, event);
         // In every process, so that all number events from outside alike.
         self.past.injected += 1;
+        // What all processes agreed on after the last call must not pass this one over.
         self.least = self.least.min(at);
         if self.holds(lp) {
             self.federates[self.partition.place(lp).0 as usize].receive([event]);

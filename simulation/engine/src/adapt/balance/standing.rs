@@ -35,7 +35,8 @@ pub(super) struct Lately {
 }
 
 impl Standing {
-    /// Whether a process can have said it that `owns` these of the partition's federates.
+    /// Whether this can come from the process that has the federates of which `owns` says so: it names just
+    /// those, and no count is absurd.
     pub(crate) fn fits(&self, partition: &Partition, owns: &dyn Fn(u32) -> bool) -> bool {
         let expected = (0..partition.federates()).filter(|id| owns(*id));
         let small = |lately: &Lately| {
@@ -55,7 +56,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether a process can have said it that `owns` these of the partition's federates.
+    /// Whether this can come from the process that has the federates of which `owns` says so.
     pub(crate) fn fits(&self, partition: &Partition, owns: &dyn Fn(u32) -> bool) -> bool {
         let expected = (0..partition.federates()).filter(|id| owns(*id));
         expected.eq(self.done.iter().map(|(id, _)| *id))
