@@ -52,16 +52,14 @@ pub(crate) fn run<M: Model>(
     let Simulation { model, .. } = simulation;
     let Plan { protocol, reached, until, width, distances, workers: threads } = plan;
     for (id, federate) in (0..).zip(&mut federates) {
+        // Where windows go by distance, LPs of a federate may be known to be farther apart than the
+        // lookahead.
         let within = distances.as_ref().map(|distances| distances.within(id));
         federate.set_lookahead_within(within.unwrap_or_else(|| model.lookahead()));
     }
     let limited = outsiders.are_limited();
-    // Nothing happens before this, in any process. Asked here, as `seat` takes outsiders out of their list.
-    let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
-    let least = match peers {
-        Some(peers) => peers.settle(least, None, DeliveryError::stray)?.least,
-        None => least,
-    };
+    // Asked here, as `seat` takes outsiders out of their list.
+    let least = least_of_all(&mut federates, outsiders, peers)?;
     let start = Start { reached, least, workers: threads, peers };
     let windowed = |bounds, federates, outsiders: &mut Outsiders<M>, crew: &mut Crew| {
         let inside = |federate| federate;
@@ -111,6 +109,20 @@ pub(crate) fn run<M: Model>(
     }
 }
 
+/// Nothing happens before this, in any process. With other processes this is also the round behind which the
+/// leg begins: no message of it is sent before all have come here, with the partition that it is for.
+fn least_of_all<M: Model>(
+    federates: &mut [Federate<M>],
+    outsiders: &Outsiders<M>,
+    peers: Option<&Peers<M>>,
+) -> Result<Time, RunError> {
+    let least = federates.iter_mut().map(Federate::lvt).min().unwrap_or(Time::MAX).min(outsiders.next());
+    match peers {
+        Some(peers) => Ok(peers.settle(least, None, DeliveryError::stray)?.least),
+        None => Ok(least),
+    }
+}
+
 /// Lets workers work on `board`.
 fn work<'a, M: Model>(
     simulation: &'a Simulation<M>,
@@ -139,6 +151,7 @@ fn sequential<M: Model>(
     // Legs that are to be shorter than a batch, in tests, must be able to end within one.
     let batch = simulation.leg_events.map_or(BATCH, |events| BATCH.min(events as usize));
     let (mut recorder, mut lvt) = (simulation.tracing.recorder(Some(0)), simulation.publishing.worker(0));
+    // The only one: under this protocol all are merged.
     let federate = &mut federates[0];
     let halt = loop {
         let halt = monitor.halt();

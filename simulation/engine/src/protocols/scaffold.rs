@@ -147,11 +147,14 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         Turn::nothing(epoch, self.answers.as_deref())
     }
 
-    /// The same, where what waits to be sent to other processes may be of use to them at once.
+    /// The same, where what waits to be sent to other processes may be of use to them at once. In windows it
+    /// is not: what closes a window takes all messages of it along.
     pub(crate) fn nothing_after_sending(&self, state: MutexGuard<'_, S>) -> Turn {
         let epoch = self.idle.epoch();
         drop(state);
         if let Some(peers) = self.peers {
+            // Without the lock, as it may wait for room. What comes meanwhile is not missed: frames are
+            // pending, and work advances the epoch.
             peers.send_before_waiting();
             if peers.is_pending() {
                 return Turn::Worked;

@@ -94,13 +94,13 @@ impl Ends for State {
     }
 }
 
-type Post<M> = Seat<Occupant<Federate<M>, M>, <M as Model>::Event, ()>;
+type WindowSeat<M> = Seat<Occupant<Federate<M>, M>, <M as Model>::Event, ()>;
 
 /// Federates in windows.
 pub(crate) struct Windowed<'a, M: Model> {
     shared: Scaffold<'a, M, State>,
     observer: Option<&'a dyn Observer<M>>,
-    seats: Vec<Post<M>>,
+    seats: Vec<WindowSeat<M>>,
 }
 
 /// What a worker gathers.
@@ -174,6 +174,7 @@ impl<'a, M: Model> Windowed<'a, M> {
     fn open(&self, state: &mut State, least: Time, next: Option<&[Time]>) -> u32 {
         self.shared.monitor.advance(least.min(self.shared.until), 0);
         if !state.bounds.open(least, next.unwrap_or(&state.next), self.shared.until) {
+            // Callers wake the workers, once they have released the state.
             state.ending.over = true;
             return 0;
         }
@@ -185,6 +186,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             }
         }
         state.unfinished = state.ready.len();
+        // Under the lock: nothing of the window happens before the observer knows of it.
         if let Some(observer) = self.observer {
             let (number, federates) = (state.bounds.opened() - 1, state.ready.len() as u32);
             let (time, events) = (least, self.shared.monitor.events());
@@ -228,6 +230,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             // then.
             self.hand_over(desk);
             let mut state = lock(&self.shared.state);
+            // Nobody is woken for it: this worker takes its next turn at once.
             if !state.ending.over {
                 state.ready.push(federate, lvt);
             }
@@ -294,6 +297,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             }
             receivers.push((federate, least));
         });
+        // By now messages are in their inboxes: once the window closes, any worker may run their receivers.
         let mut state = lock(&self.shared.state);
         for (federate, time) in through.iter().chain(receivers.iter()) {
             let next = &mut state.next[*federate as usize];

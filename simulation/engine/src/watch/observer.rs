@@ -49,7 +49,7 @@ pub trait Observer<M: Model>: Send + Sync {
         let _ = (federate, lp, at, event);
     }
 
-    /// A window or a time step opens.
+    /// A window or a time step opens. No worker goes on before this returns.
     fn window(&self, window: &WindowOpened) {
         let _ = window;
     }

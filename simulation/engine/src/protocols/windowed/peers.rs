@@ -21,6 +21,8 @@ impl<M: Model> Windowed<'_, M> {
     pub(super) fn close_together(&self, state: &mut State) -> u32 {
         let Some(peers) = self.shared.peers else { return 0 };
         loop {
+            // Under the lock of the state, though sending may wait for room: no federate here has anything to
+            // run before the round is complete.
             peers.contribute(self.contribution(state, peers));
             let work = self.try_open(state, peers);
             // With nothing to do in a window, this process is through with it at once.
@@ -56,6 +58,7 @@ impl<M: Model> Windowed<'_, M> {
         let mut next = Vec::new();
         if matches!(state.bounds, Bounds::ByDistance(_)) {
             next.resize(state.next.len(), Time::MAX);
+            // Whatever a damaged frame says: a number that no federate has is passed over.
             for (federate, time) in all.next {
                 if let Some(known) = next.get_mut(federate as usize) {
                     *known = time;
@@ -98,6 +101,7 @@ impl<M: Model> Windowed<'_, M> {
                     return true;
                 }
                 let mut work = self.try_open(&mut state, peers);
+                // The window that it opened has nothing for this process, which is through with it at once.
                 if work == 0 && !state.ending.over && !peers.has_contributed() {
                     work = self.close_together(&mut state);
                 }
