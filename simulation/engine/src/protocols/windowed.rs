@@ -364,7 +364,6 @@ impl<'a, M: Model> Board<'a> for Windowed<'a, M> {
         self.shared.obey(&mut state);
         if let Some(federate) = state.ready.take(worker) {
             let bound = state.bounds.of(federate);
-            self.look_at_bounds(&state, desk);
             drop(state);
             self.run(federate, bound, desk);
             return Turn::Worked;
