@@ -45,20 +45,21 @@ struct Owner<M: Model> {
     links: Links,
 }
 
-type Post<M> = Seat<Owner<M>, <M as Model>::Event, Mail>;
+type ChannelSeat<M> = Seat<Owner<M>, <M as Model>::Event, Mail>;
 
 /// Federates joined by channels.
 pub(crate) struct Channelled<'a, M: Model> {
     shared: Scaffold<'a, M, State>,
-    seats: Vec<Post<M>>,
+    seats: Vec<ChannelSeat<M>>,
     alive: Apart<AtomicI64>,
     on_demand: bool,
 }
 
 /// What came of running a federate.
 enum Ran {
-    /// Whether it has more to do, and how far it has come.
-    Turn(bool, Time),
+    /// It has had its turn: whether there is more to do before its bound, and the time before which it will
+    /// run nothing.
+    Turn { more: bool, floor: Time },
     /// It is outside and was asked to continue; it will do nothing before this.
     Asked(Time),
 }
@@ -162,13 +163,14 @@ impl<'a, M: Model> Channelled<'a, M> {
             return Err(federate.trouble().expect("a faulty federate has trouble").into());
         }
         if !self.lives_on(federate.pending() as i64 - pending as i64, desk) {
-            return Ok(Ran::Turn(false, Time::MAX));
+            return Ok(Ran::Turn { more: false, floor: Time::MAX });
         }
         self.post(id, links, floor, desk);
+        // One with more to do before its bound waits for nobody yet.
         if progress == Progress::Idle {
             self.want(id, links, lvt, desk);
         }
-        Ok(Ran::Turn(progress == Progress::More, floor))
+        Ok(Ran::Turn { more: progress == Progress::More, floor })
     }
 
     /// Counts the events that a federate has made, or used up (`kept`, which may be negative), and those that
@@ -178,6 +180,8 @@ impl<'a, M: Model> Channelled<'a, M> {
     fn lives_on(&self, kept: i64, desk: &Desk<M::Event>) -> bool {
         let here = |to: &u32| self.shared.elsewhere(*to).is_none();
         let sent: usize = desk.outbox.filled().filter(here).map(|to| desk.outbox.to(to).len()).sum();
+        // In one addition, before anything is posted: the count is never zero while an event that this turn
+        // has used up is to be followed by one that it sends.
         let more = kept + sent as i64;
         let alive = self.alive.fetch_add(more, Ordering::SeqCst) + more;
         // Events of other processes are not in this count: with peers, rounds find the end.
@@ -256,6 +260,14 @@ impl<'a, M: Model> Channelled<'a, M> {
         desk.recorder.gvt(least.min(self.shared.until));
     }
 
+    /// How many workers to wake: one for each federate that is ready, but no more than are of use beside this
+    /// one and those that hold a federate. One that is outside is running and occupies no worker.
+    fn wanted(&self, state: &State) -> u32 {
+        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
+        let awake = state.running - state.outside + 1;
+        work.min(self.shared.useful.saturating_sub(awake))
+    }
+
     /// Puts federate `id` back after its turn, which may have been `outside`.
     fn close(&self, id: u32, ran: Result<Ran, RunError>, desk: &mut Desk<M::Event>, outside: bool) {
         // Reporting a failure may write to other processes: not while the other workers wait for the state.
@@ -266,7 +278,7 @@ impl<'a, M: Model> Channelled<'a, M> {
         match ran {
             // All is noted.
             Ok(Ran::Asked(_)) => {}
-            Ok(Ran::Turn(more, floor)) => {
+            Ok(Ran::Turn { more, floor }) => {
                 state.running -= 1;
                 state.outside -= u32::from(outside);
                 state.lvts[id as usize] = floor;
@@ -286,20 +298,14 @@ impl<'a, M: Model> Channelled<'a, M> {
                 self.shared.end(&mut state, Some(Halt::Stop));
             }
         }
-        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
-        let awake = state.running - state.outside + 1;
-        let over = state.running == 0 && work == 0;
+        let (wanted, over) = (self.wanted(&state), state.running == 0 && state.ready.len() == 0);
         drop(state);
         if let Some(peers) = self.shared.peers {
             desk.looked_ns = peers.send_due(desk.looked_ns);
         }
-        // One federate is for this worker; at the end every worker is to see that it is over, and where there
-        // are other processes, one of them has to contribute.
-        if over {
-            self.shared.idle.wake_all()
-        } else {
-            self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)))
-        }
+        // At the end every worker is to see that it is over, and where there are other processes, one of them
+        // has to contribute.
+        if over { self.shared.idle.wake_all() } else { self.shared.idle.wake(wanted) }
     }
 
     /// Takes the board apart after the leg.

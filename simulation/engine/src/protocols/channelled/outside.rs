@@ -24,6 +24,7 @@ impl<M: Model> Channelled<'_, M> {
         let (asked, lvt) = (proxy.advance(bound), proxy.lvt());
         let floor = lvt.min(bound);
         if asked == Asked::Yes {
+            // `alive` counts all of these until the answer shows what has become of them.
             proxy.known = known;
             self.post(proxy.id(), links, floor, desk);
             // Before anybody can hear the answer, which takes the owner.
@@ -34,11 +35,11 @@ impl<M: Model> Channelled<'_, M> {
             return Ok(Ran::Asked(floor));
         }
         if !self.lives_on(proxy.pending() as i64 - known as i64, desk) {
-            return Ok(Ran::Turn(false, Time::MAX));
+            return Ok(Ran::Turn { more: false, floor: Time::MAX });
         }
         self.post(proxy.id(), links, floor, desk);
         self.want(proxy.id(), links, lvt, desk);
-        Ok(Ran::Turn(false, floor))
+        Ok(Ran::Turn { more: false, floor })
     }
 
     /// Takes in an answer of an outside federate. Says whether there was one.
@@ -67,7 +68,7 @@ impl<M: Model> Channelled<'_, M> {
             Some(Heard::Done(bound)) => {
                 let lvt = proxy.lvt();
                 if !self.lives_on(proxy.pending() as i64 - proxy.known as i64, desk) {
-                    return Ok(Some(Ran::Turn(false, Time::MAX)));
+                    return Ok(Some(Ran::Turn { more: false, floor: Time::MAX }));
                 }
                 if let Some(to) = self.undeclared(links, desk) {
                     return Err(proxy.undeclared(desk.outbox.to(to)));
@@ -75,7 +76,7 @@ impl<M: Model> Channelled<'_, M> {
                 let floor = lvt.min(bound);
                 self.post(id, links, floor, desk);
                 self.want(id, links, lvt, desk);
-                Ok(Some(Ran::Turn(false, floor)))
+                Ok(Some(Ran::Turn { more: false, floor }))
             }
         }
     }
@@ -88,9 +89,8 @@ impl<M: Model> Channelled<'_, M> {
         }
         state.lvts[id as usize] = floor;
         self.touch_and_publish(&mut state, desk);
-        let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
-        let awake = state.running - state.outside + 1;
+        let wanted = self.wanted(&state);
         drop(state);
-        self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)));
+        self.shared.idle.wake(wanted);
     }
 }

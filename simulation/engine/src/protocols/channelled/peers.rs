@@ -34,10 +34,9 @@ impl<M: Model> Channelled<'_, M> {
             self.deliver(delivery, &mut desk.touched)?;
             let mut state = lock(&self.shared.state);
             self.touch_and_publish(&mut state, desk);
-            let work = u32::try_from(state.ready.len()).unwrap_or(u32::MAX);
-            let awake = state.running - state.outside + 1;
+            let wanted = self.wanted(&state);
             drop(state);
-            self.shared.idle.wake(work.min(self.shared.useful.saturating_sub(awake)));
+            self.shared.idle.wake(wanted);
             Ok(())
         });
         match heard {
