@@ -7,8 +7,8 @@
 //! which; no worker looks at it before, unless mail comes.
 //!
 //! Invariants: a federate is ready, waiting, or in one worker's hands; GVT is read before the mail is taken;
-//! messages are in inboxes before they are reported. Lock order: federate, then inbox; the state is taken
-//! alone.
+//! messages are in inboxes before they are reported. Lock order: federate, then inbox or state; nobody who
+//! holds the state takes a federate.
 
 mod finish;
 mod outside;
@@ -32,8 +32,10 @@ use state::{Elsewhere, Stand, State};
 const PATIENCE: u32 = 500;
 #[cfg(paceline_shuttle)]
 const PATIENCE: u32 = 2;
-/// A worker reports its share of the federates in so many parts, but at most this many federates together.
+/// A worker reports its share of the federates in so many parts. Fewer and larger ones would keep GVT, and
+/// those who wait for it, back for longer.
 const PER_REPORT: usize = 3;
+/// The most federates that it reports together, however many there are.
 const MOST_TOGETHER: usize = 32;
 /// Lists of mail that a worker keeps for reuse; more would keep memory of a burst.
 const SPARE: usize = 64;
@@ -168,7 +170,9 @@ impl<'a, M: Model> Optimistic<'a, M> {
         for (id, stand) in stands.drain(..) {
             self.report(&mut state, id, stand, desk);
         }
+        // GVT of several processes may have waited for just these reports.
         self.take_part(&mut state, desk);
+        // A hint for those who spin: what was reported they read under the lock.
         self.reports.0.fetch_add(1, Ordering::Release);
         let work = u32::try_from(state.work()).unwrap_or(u32::MAX);
         let (taken, may_take) = (state.taken - state.outside, state.gvt.may_take());
@@ -286,6 +290,7 @@ impl<'a, M: Model> Board<'a> for Optimistic<'a, M> {
         if self.take_part(&mut state, desk) {
             return Turn::Worked;
         }
+        // Not while a synchronous round waits for all federates to be back.
         let open = !state.ending.over && state.gvt.may_take();
         // A synchronous round, or the end, waits for what this worker has not reported.
         if !open && !desk.stands.is_empty() {

@@ -66,8 +66,9 @@ impl<M: Model> Optimistic<'_, M> {
             }
             return outcome;
         }
-        // No worker holds a federate any more, so that the first call ends a round.
-        while !state.gvt.open_round() {}
+        // No worker holds a federate any more, so that a round of either kind is over at once.
+        let is_over = state.gvt.open_round();
+        assert!(is_over, "all federates are back when a leg ends");
         let gvt = state.gvt.value().min(until);
         let (halt, outbox) = (outcome.halt, Outbox::new(partition.federates()));
         let mut ending = Ending { model, partition, peers, answers, halt, occupants, inboxes, outbox };
@@ -105,8 +106,9 @@ impl<M: Model> Ending<'_, M> {
             call_back(&mut proxies, answers, self.partition, gvt, &mut self.outbox)?;
         }
         self.hand_over();
+        // Nothing is left that these could roll back: they cancel what waits in queues, and nothing is sent.
         self.take_in()?;
-        self.hand_over();
+        assert!(self.outbox.is_empty(), "a federate that has retreated sends nothing");
         Ok(())
     }
 
@@ -181,6 +183,7 @@ fn last_answers<M: Model>(
         inboxes[to as usize].push(std::mem::take(mail));
         receivers.push((to, least));
     });
+    // The first report takes along what all have sent, as those of workers do.
     for proxy in proxies.iter_mut().filter(|proxy| asked.contains(&proxy.id())) {
         state.gvt.report(proxy.id(), proxy.lvt(), receivers.drain(..));
     }

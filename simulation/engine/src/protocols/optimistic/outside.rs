@@ -31,6 +31,7 @@ impl<M: Model> Optimistic<'_, M> {
         if proxy.is_ahead() {
             return Some(self.exchange(proxy, bounds, desk));
         }
+        // Nothing before this can be taken back, nor is anything still to be sent there.
         let safe = bounds.gvt.saturating_add(self.shared.model.lookahead()).min(self.shared.until);
         match proxy.advance(safe) {
             Asked::Yes => {
@@ -71,6 +72,7 @@ impl<M: Model> Optimistic<'_, M> {
         let mut seated = lock(&self.seats[id as usize].warp);
         let proxy = seated.proxy().expect("whoever answers is outside");
         let ahead = proxy.is_ahead();
+        // What it has said is taken in by whoever runs it next, most likely this worker.
         if ahead && matches!(answer, Answer::Stands) {
             drop(seated);
             lock(&self.shared.state).call(id);

@@ -112,8 +112,9 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Whether GVT waited for this process, which has moved on; another one is waited for otherwise, and will
-    /// ask. What it has sent for the instant of GVT holds up one round, and the next one follows.
+    /// Whether GVT waited for this process, which has moved on since; else it waits for another one, which
+    /// will ask. A message sent for the instant of GVT counts in one contribution and keeps GVT where it is;
+    /// the next contribution is due at once then, as that one was no later than GVT.
     fn is_due(&self, state: &State, peers: &Peers<M>) -> bool {
         let (least, limit) = (state.gvt.own_least(), state.gvt.limit());
         peers.is_asked()

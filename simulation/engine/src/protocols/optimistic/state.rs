@@ -144,11 +144,11 @@ impl State {
         self.gvt.take(id);
     }
 
-    /// Of those that wait for more than they need, the one furthest behind.
+    /// Of those that would rather wait, but may run ahead at this GVT, the one furthest behind. Looks at all
+    /// that wait: a worker calls it only after it has spun for a report in vain.
     pub(super) fn impatient(&mut self) -> Option<u32> {
         let gvt = self.gvt.value();
         let ahead = |entry: &&(Time, u32)| matches!(self.status[entry.1 as usize], Status::Waiting { ahead, .. } if ahead <= gvt);
-        // Of those that may run ahead already, the one furthest behind.
         let (_, id) = self.waiting.iter().filter(ahead).min_by_key(|(_, id)| self.gvt.floor(*id)).copied()?;
         self.stop_waiting(id);
         Some(id)
@@ -225,6 +225,7 @@ impl State {
         let stops = self.gvt.kind() == GvtKind::Synchronous;
         // A synchronous round is due when nobody could take anything, or after a while.
         let due = !stops || self.ready.len() == 0 || self.reports >= REPORTS * self.status.len();
+        // `closed`: this was the report that a synchronous round waited for.
         let round = closed || self.gvt.may_take() && due && self.gvt.open_round();
         if round {
             self.moved_on();
@@ -288,6 +289,7 @@ impl State {
                 self.ready.lower(to, known, place);
                 self.status[to as usize] = Status::Ready(place);
             }
+            // One that has something earlier to run again stands right already.
             Status::Waiting { wants, ahead, again } if again.is_none_or(|known| floor < known) => {
                 self.stop_waiting(to);
                 // New work at or after its front is for a turn as any other; before it, events are run again.
