@@ -258,6 +258,8 @@ impl<M: Model> Peers<M> {
         &self,
         mut handle: impl FnMut(Delivery<M>) -> Result<(), DeliveryError>,
     ) -> Result<bool, RunError> {
+        // A worker that comes here in vain may fall asleep: whoever handles messages wakes workers for what
+        // they bring, and what it has not taken in yet is pending.
         let Ok(_handling) = self.handling.try_lock() else { return Ok(false) };
         self.drain();
         let mut any = false;
@@ -300,8 +302,8 @@ impl<M: Model> Peers<M> {
             Delivery::Mail { .. } | Delivery::Bundle { .. } => (0, 0),
         };
         handle(delivery).map_err(|DeliveryError(what)| self.damaged(from, what))?;
-        // After it was handled: the round may be complete by this, and what it brings is in its inbox by
-        // then.
+        // After it was handled: a round may be complete by this, or counts even, and what the message brings
+        // is in its inbox by then.
         lock(&self.rounds).received(round, count);
         self.events.received.fetch_add(events, Ordering::SeqCst);
         self.others.received.fetch_add(others, Ordering::SeqCst);

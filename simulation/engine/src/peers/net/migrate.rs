@@ -75,6 +75,8 @@ impl<M: Model> Peers<M> {
         before: &Partition,
         next: &Partition,
     ) -> Result<Vec<Migrants<M>>, RunError> {
+        // Early enough: messages of the next leg come only after the round that begins it, and those of this
+        // one have all come.
         *lock(&self.partition) = next.clone();
         let here = self.rank();
         let mut all = vec![std::mem::take(&mut by_process[here as usize])];

@@ -228,6 +228,8 @@ impl Rounds {
             return;
         }
         self.asked = round + 1;
+        // All from here down have contributed, and what was passed up says that it asks: the process above
+        // spreads it.
         if round < self.waiting() {
             return;
         }

@@ -54,6 +54,7 @@ impl<M: Model> Peers<M> {
         let rank = self.owners[to as usize];
         let mut outgoing = lock(&self.outgoing[rank as usize]);
         let post = Post { rank, now_ns: self.now_ns(), wakes: true };
+        // In the order in which they were sent: an anti-message must not cancel what was sent again after it.
         let mut antis = mail.antis.iter().peekable();
         for before in 0..=mail.events.len() {
             while let Some((_, receipt)) = antis.next_if(|(after, _)| *after as usize == before) {
@@ -153,16 +154,14 @@ impl<M: Model> Peers<M> {
         }
     }
 
-    /// Sends what has waited for long enough, or will have before the worker looks again, which is after a
-    /// turn as long as the last one. The turn began at `since_ns`; gives out when it ended.
+    /// Sends what has waited for long enough, or will have before the worker looks again: that is taken to be
+    /// after a turn as long as this one, which began at `since_ns`. Returns when it ended.
     pub(crate) fn send_due(&self, since_ns: u64) -> u64 {
         let now_ns = self.now_ns();
         let then_ns = now_ns.saturating_add(now_ns.saturating_sub(since_ns));
         for rank in self.others_of(self.rank()) {
             let waits = self.waits[rank as usize].load(Ordering::Relaxed) != 0;
             let mut outgoing = lock(&self.outgoing[rank as usize]);
-            // Due before the next look, which comes after about as long as the last one: later would be too
-            // late.
             if let Some(reason) = outgoing.due(then_ns, waits) {
                 self.waits[rank as usize].store(0, Ordering::Relaxed);
                 if let Err(error) = outgoing.send_off(reason, |frame| self.hand_over(rank, true, frame)) {
