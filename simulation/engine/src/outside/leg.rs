@@ -185,6 +185,7 @@ pub(crate) fn settle<M: Model>(
     partition: &Partition,
     outbox: &mut Outbox<M::Event>,
 ) -> Result<(), RunError> {
+    // Comes to an end without a limit of its own: whoever is asked answers, is late, or is gone.
     while proxies.iter().any(|proxy| proxy.is_asked()) {
         let (id, answer) = answers.wait();
         let proxy = proxies.iter_mut().find(|proxy| proxy.id() == id);
@@ -203,7 +204,8 @@ pub(crate) fn recall<M: Model>(proxies: &mut [&mut Proxy<M>], answers: &Answers<
     }
     while !awaited.is_empty() {
         let (id, answer) = answers.wait();
-        // One that was dropped, or is back, may still say something.
+        // One that was dropped, or is back, may still say something: that its door is closed, if nothing
+        // else.
         let Some(proxy) = proxies.iter_mut().find(|proxy| proxy.id() == id && awaited.contains(&id)) else {
             continue;
         };

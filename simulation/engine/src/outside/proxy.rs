@@ -178,6 +178,8 @@ impl<M: Model> Proxy<M> {
 
     /// Takes in messages, and takes others back.
     pub(crate) fn receive_mail(&mut self, mail: &mut Mail<M::Event>) {
+        // To one that was dropped nothing happens: `receive` drops its messages, and there is nothing to
+        // cancel.
         if self.outside.dropped {
             mail.antis.clear();
         } else if let Some(ahead) = &mut self.ahead {
@@ -238,6 +240,7 @@ impl<M: Model> Proxy<M> {
                 wrong(OutsideErrorKind::NotDone { bound, next })
             }
             (Answer::Done { next, events }, Some(bound)) => {
+                // All of them first: nothing of an answer that is refused goes to anybody.
                 for event in &events {
                     if let Some(kind) = self.refusal(event, bound, partition) {
                         return wrong(kind);

@@ -51,6 +51,7 @@ impl<M: Model> Proxy<M> {
                 () => None,
             }
         };
+        // This may fail half way: the run ends then, and nobody looks at `sent` any more.
         if let Err(kind) = ahead.note_sent(&mail, refusal, |event| stand_in.origin(event)) {
             return wrong(kind);
         }
@@ -90,6 +91,7 @@ impl<M: Model> Proxy<M> {
             ahead.allowed = ahead.allowed.max(far);
             // It gets GVT twice in a stride.
             ahead.step = Time::ticks((width.as_ticks() / 2).max(1));
+            // A limit that runs already goes on: more to take in does not give it more time.
             let owed = ahead.handed > 0 && ahead.owes();
             let handed = ahead.hand_over(gvt, Permit::Run { until, ahead: wide, width }, Time::MAX);
             if !owed {
@@ -101,8 +103,7 @@ impl<M: Model> Proxy<M> {
         ahead.wants()
     }
 
-    /// Has a federate that runs ahead take back all that it has done at or after `gvt`, if it was not asked
-    /// to before.
+    /// Has a federate that runs ahead take back all that it has done at or after `gvt`; once a stretch.
     fn call_back(&mut self, gvt: Time) {
         let federate = self.id();
         let Some(ahead) = self.ahead.as_mut().filter(|_| !self.outside.dropped) else { return };
