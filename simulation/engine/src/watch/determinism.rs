@@ -236,7 +236,7 @@ pub fn compare<M: Model>(first: &M, second: &M, how: &Comparison) -> Result<Same
     let mut twin = Twin { models: (first, second), partition: &partition, one, other, how, settled };
     twin.compare_starts()?;
     let mut outboxes = (Outbox::new(1), Outbox::new(1));
-    // As many events as LPs at least, so that looking at all of them costs no more than the events do.
+    // More events than LPs, so that looking at all of those costs less than the events do.
     let sweep = BATCH.max(4 * u64::from(partition.lps()));
     let mut events = 0;
     let ended = loop {

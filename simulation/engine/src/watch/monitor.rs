@@ -94,6 +94,8 @@ impl Monitor {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(ThreadsError { threads });
         }
+        // The number before the pause, in one order with `take_wanted`, which forgets the pause before it
+        // reads the number: either it gets this one, or the pause stands.
         self.0.wanted.store(threads, Ordering::SeqCst);
         self.pause();
         Ok(())
@@ -140,9 +142,10 @@ impl Monitor {
 
     /// What the boards look at between two batches: whether to stop working, and why.
     pub(crate) fn halt(&self) -> Option<Halt> {
+        // A pause needs a leg that has run something: those that come faster than legs begin would stop the
+        // run for good. A stop needs nothing, and is never taken back.
         if self.stopped() {
             Some(Halt::Stop)
-        // A leg runs one event at least: pauses that come faster than legs begin would stop the run for good.
         } else if self.0.pause.load(Ordering::Relaxed) && self.has_moved() {
             Some(Halt::Pause)
         } else {
@@ -156,12 +159,13 @@ impl Monitor {
             || self.time().as_ticks() > self.0.pause_ticks.load(Ordering::Relaxed)
     }
 
-    /// A leg begins, of at least `least` events, or else of one, or of some simulated time. Requests made
-    /// before this are fulfilled by now.
+    /// A leg begins. It is not paused before it has had `least` events, or without that, one event or some
+    /// simulated time. Requests made before this are fulfilled by now.
     pub(crate) fn begin_leg(&self, threads: u32, least: Option<u64>) {
         self.0.threads.store(threads, Ordering::Relaxed);
         self.workers().clear();
         self.0.pause_events.store(self.events() + least.unwrap_or(1), Ordering::Relaxed);
+        // Where events are counted, as in tests, time is not to end the leg earlier.
         let ticks = least.map_or(self.time().as_ticks(), |_| u64::MAX);
         self.0.pause_ticks.store(ticks, Ordering::Relaxed);
     }

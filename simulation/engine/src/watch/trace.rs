@@ -114,6 +114,7 @@ pub trait TraceSink: Send + Sync {
 pub(crate) struct Tracing(Option<(Arc<dyn TraceSink>, Instant)>);
 
 impl Tracing {
+    /// Records go to `sink`; their times count from `begin`.
     pub(crate) fn to(sink: Arc<dyn TraceSink>) -> Self {
         Self(Some((sink, Instant::now())))
     }
