@@ -23,6 +23,7 @@ pub fn tell_panics_once() {
     SET.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            // Only here, where the stack is still as it was; whoever catches the panic sees its own.
             let backtrace = Backtrace::capture();
             let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| backtrace.to_string());
             if !note_panic(info, backtrace) {

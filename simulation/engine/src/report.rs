@@ -79,7 +79,9 @@ pub struct Report<O> {
     /// Those of them that had been committed before the run was resumed; zero where it was not. All times
     /// and counts below are those since then.
     pub resumed_events: u64,
-    /// Time the run took, without building the model.
+    /// Real time of starting it, in which LPs are dealt and initialised, of running it, waits for real time
+    /// included, and of finishing it. Single events ([`Run::run_event`](crate::Run::run_event)) are not
+    /// timed.
     pub wall: Duration,
     /// The digest over committed events and final states.
     pub digest: Digest,

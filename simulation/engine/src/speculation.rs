@@ -78,7 +78,9 @@ impl Speculation {
         if self.saving == Saving::Undo && M::UNDO.is_none() {
             return Err(RunError::NoUndo);
         }
-        // What states point to is not counted: its size is known only once they are saved.
+        // A sanity check and no more: a federate whose part of the budget is used up still runs what is safe,
+        // and an instant at GVT. What states point to is not counted: its size is known only once they are
+        // saved.
         let needed = largest as usize * size_of::<M::State>();
         match (self.memory_bytes, &self.optimistic) {
             (Some(bytes), _) if bytes < needed => Err(RunError::Memory { bytes, needed }),

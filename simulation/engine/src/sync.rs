@@ -15,14 +15,14 @@ pub(crate) use shuttle::{
     thread,
 };
 
-// Only what several processes share counts so far.
+// Counts of messages between processes: without those, the import would be unused.
 #[cfg(all(feature = "net", paceline_shuttle))]
 pub(crate) use shuttle::sync::atomic::AtomicU64;
 #[cfg(all(feature = "net", not(paceline_shuttle)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 
-/// Locks; a lock is only ever poisoned while a panic of the model is on its way out, and then every thread
-/// leaves.
+/// Locks, even what a panic has poisoned: one of the model in an event is caught in the kernel, before it
+/// passes a lock; any other ends the run, and the workers take locks only to leave.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
