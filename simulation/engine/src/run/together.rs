@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use paceline_kernel::{Digest, Model, Part, Rollbacks, Time, World};
+use paceline_kernel::{Digest, Model, Part, Past, Rollbacks, Time, World};
 use serde::{Deserialize, Serialize};
 
 use super::course::Course;
@@ -104,7 +104,11 @@ impl<M: Model> Course<M> {
         if let Some(balancer) = &mut self.balancer {
             balancer.bank(&self.federates);
         }
+        // Each process has to know by itself where the run is, and how many events have come from outside:
+        // their numbers go on from there.
+        let (last, injected) = (self.last(), self.past.injected);
         let part = self.take_part();
+        self.past = Past { last, injected, ..Past::default() };
         let joined = self.join_and_deal(&peers, part, simulation, write);
         self.peers = Some(peers);
         joined

@@ -32,6 +32,7 @@ mod processes;
 mod rules;
 mod script;
 mod steps;
+mod together;
 mod trace;
 mod trouble;
 mod undo;

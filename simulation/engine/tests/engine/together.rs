@@ -1,0 +1,46 @@
+//! What the owners of several processes do together between legs: a checkpoint changes nothing of what comes
+//! later.
+
+use std::time::Duration;
+
+use crate::facts::{assert_same, facts, setting};
+use crate::mesh::Hop;
+use crate::processes::{together, wide_one};
+use paceline_engine::{Checkpoints, Protocol, Simulation};
+use paceline_kernel::{LpId, Model, Time};
+use paceline_transport::Memory;
+
+#[test]
+fn events_from_outside_keep_their_order_across_a_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder for checkpoints");
+    for seed in 0..setting("PACELINE_CASES", 60).min(10) {
+        let mesh = wide_one(seed);
+        let (cut, at) = (mesh.grain(), Time::nanos(20 * mesh.grain().as_nanos()));
+        let plain = || Simulation::new(mesh.clone()).until(mesh.until()).seed(seed);
+        // For the first and the last LP, which are in two processes.
+        let hops =
+            |first: u64| (first..first + 3).flat_map(|hop| [(LpId(0), hop), (LpId(mesh.lps() - 1), hop)]);
+        let mut run = plain().protocol(Protocol::Sequential).start().expect("the model keeps the rules");
+        run.run_until(cut).expect("as before");
+        hops(0)
+            .chain(hops(3))
+            .for_each(|(lp, hop)| run.send(lp, at, Hop::outside(hop)).expect("it is later"));
+        run.run_until(Time::MAX).expect("as before");
+        let reference = facts(run.finish().expect("as before"));
+        let path = folder.path().join(format!("{seed}.checkpoint"));
+        let runs = together(Memory::mesh(2), |rank, end| {
+            let checkpoints = Checkpoints { path: path.clone(), every: Duration::ZERO, header: Vec::new() };
+            let run = plain().protocol(Protocol::Window).federates(6).threads(1).join(end);
+            let run = if rank == 0 { run.checkpoint(checkpoints) } else { run };
+            let mut run = run.start()?;
+            run.run_until(cut)?;
+            hops(0).for_each(|(lp, hop)| run.send(lp, at, Hop::outside(hop)).expect("it is later"));
+            run.checkpoint()?;
+            hops(3).for_each(|(lp, hop)| run.send(lp, at, Hop::outside(hop)).expect("it is later"));
+            run.run_until(Time::MAX)?;
+            run.finish()
+        });
+        let whole = runs.into_iter().next().expect("there is a process of rank 0");
+        assert_same(&facts(whole.expect("no process fails")), &reference, &format!("case {seed}"));
+    }
+}
