@@ -309,10 +309,7 @@ impl<M: Model> Run<M> {
         let peers = course.peers.clone();
         let finished = guarded(|| course.finish(&simulation));
         // The other processes wait in the exchange of results, to which this one does not come.
-        if let (Some(peers), Err(error @ (RunError::Event(_) | RunError::Panic(_)))) = (peers, &finished) {
-            peers.send_failure(&error.to_string());
-        }
-        let mut report = finished?;
+        let mut report = finished.map_err(|error| together::send_failure(peers.as_deref(), error))?;
         report.unpaced = simulation.publishing.into_trouble();
         Ok((report, simulation.model))
     }

@@ -1,12 +1,12 @@
-//! What the owners of several processes do together between legs: a checkpoint changes nothing of what comes
-//! later.
+//! What the owners of several processes do together between legs and at the end: a checkpoint changes nothing
+//! of what comes later, and whatever ends one process is said by the others in its words.
 
 use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
 use crate::mesh::Hop;
-use crate::processes::{together, wide_one};
-use paceline_engine::{Checkpoints, Protocol, Simulation};
+use crate::processes::{Outcome, together, wide, wide_one};
+use paceline_engine::{Checkpoints, PeersError, PeersErrorKind, Protocol, RunError, Simulation};
 use paceline_kernel::{LpId, Model, Time};
 use paceline_transport::Memory;
 
@@ -43,4 +43,36 @@ fn events_from_outside_keep_their_order_across_a_checkpoint() {
         let whole = runs.into_iter().next().expect("there is a process of rank 0");
         assert_same(&facts(whole.expect("no process fails")), &reference, &format!("case {seed}"));
     }
+}
+
+/// What the process of rank 0 or 1 says of the failure of the other one.
+fn failure_of_other(runs: &[Outcome], here: usize) -> &str {
+    match &runs[here] {
+        Err(RunError::Peers(PeersError { kind: PeersErrorKind::Failed(what), .. })) => what,
+        other => panic!("process {here}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_others_are_sent_why_a_process_cannot_finish() {
+    let (mesh, folder) = (wide(), tempfile::tempdir().expect("a folder for checkpoints"));
+    let path = folder.path().join("run.checkpoint");
+    let runs = together(Memory::mesh(2), |rank, end| {
+        let every = Duration::from_secs(3600);
+        let checkpoints = Checkpoints { path: path.clone(), every, header: Vec::new() };
+        let run = Simulation::new(mesh.clone()).until(mesh.until()).protocol(Protocol::Window).threads(1);
+        let run = run.federates(4).join(end);
+        let run = if rank == 0 { run.checkpoint(checkpoints) } else { run };
+        let mut run = run.start()?;
+        if rank == 0 {
+            // No file can take the place of a folder.
+            std::fs::create_dir(&path).expect("nothing is there yet");
+        }
+        run.run_until(mesh.grain())?;
+        run.checkpoint()?;
+        run.finish()
+    });
+    assert!(matches!(runs[0], Err(RunError::Checkpoint(_))), "{:?}", runs[0]);
+    let what = failure_of_other(&runs, 1);
+    assert!(what.contains("cannot write the checkpoint"), "{what}");
 }
