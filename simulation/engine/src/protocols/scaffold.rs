@@ -121,18 +121,10 @@ impl<'a, M: Model, S: Ends> Scaffold<'a, M, S> {
         }
     }
 
-    /// Ends the work at once, because of an error that the caller of the workers gets: it is not in the
-    /// outcome.
+    /// Ends the work at once, because of an error that the caller of the workers gets, such as a panic: it is
+    /// not in the outcome.
     pub(crate) fn stop(&self, error: &RunError) {
         self.send_failure(error);
-        self.end(&mut lock(&self.state), Some(Halt::Stop));
-    }
-
-    /// Ends the work at once, where no error is known yet: a panic is on its way, or a worker cannot begin.
-    pub(crate) fn abort(&self) {
-        if let Some(peers) = self.peers {
-            peers.send_failure("a worker of it could not continue");
-        }
         self.end(&mut lock(&self.state), Some(Halt::Stop));
     }
 

@@ -8,7 +8,6 @@
 //! In the glossary of ARCHITECTURE.md a board is the scheduler of a leg, and a desk the state of a worker.
 
 use std::io;
-use std::marker::PhantomData;
 
 use paceline_kernel::{Model, catch};
 
@@ -68,18 +67,6 @@ pub(crate) trait Board<'a>: Sync {
     fn turn(&self, worker: usize, desk: &mut Self::Desk) -> Turn;
 }
 
-/// Ends the run when a worker leaves by a panic.
-struct Leave<'b, 'a, B: Board<'a>>(&'b B, PhantomData<&'a ()>);
-
-impl<'a, B: Board<'a>> Drop for Leave<'_, 'a, B> {
-    fn drop(&mut self) {
-        // The others would wait for what this worker had in hand.
-        if std::thread::panicking() {
-            self.0.scaffold().abort();
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     #[cfg(not(paceline_shuttle))]
@@ -99,14 +86,14 @@ impl Crew {
         prepare: impl Fn(usize) -> io::Result<()> + Sync,
     ) -> Result<(), RunError> {
         let failed = Mutex::new(None);
-        let fail = |worker: usize, error: io::Error| {
-            lock(&failed).get_or_insert(cannot(worker, workers, &error));
-            board.scaffold().abort();
+        // All workers leave: they would wait for what this one has in hand. The owner of the run gets the error.
+        let fail = |error: RunError| {
+            board.scaffold().stop(&error);
+            lock(&failed).get_or_insert(error);
         };
         let work = |worker: usize| {
-            let _leave = Leave(board, PhantomData);
             if let Err(error) = prepare(worker) {
-                return fail(worker, error);
+                return fail(cannot(worker, workers, &error));
             }
             let mut desk = board.desk(tracing.recorder(Some(worker as u32)), publishing.worker(worker));
             let mut chaos = chaos.map(|seed| Chaos::new(seed, worker));
@@ -129,10 +116,7 @@ impl Crew {
         // Where a panic was is noted for its thread only: it is caught here, and not by the owner of the run.
         let worker = |number: usize| {
             if let Err(panic) = catch(|| work(number)) {
-                let error = RunError::from(panic);
-                // All workers leave, and the owner of the run gets the error.
-                board.scaffold().stop(&error);
-                lock(&failed).get_or_insert(error);
+                fail(panic.into());
             }
         };
         self.on_all(workers, worker)?;

@@ -1,12 +1,15 @@
 //! What the owners of several processes do together between legs and at the end: a checkpoint changes nothing
 //! of what comes later, and whatever ends one process is said by the others in its words.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::facts::{assert_same, facts, setting};
-use crate::mesh::Hop;
+use crate::mesh::{Hop, Mesh};
 use crate::processes::{Outcome, together, wide, wide_one};
-use paceline_engine::{Checkpoints, PeersError, PeersErrorKind, Protocol, RunError, Simulation};
+use paceline_engine::{
+    Checkpoints, Observer, PeersError, PeersErrorKind, Protocol, RunError, Simulation, WindowOpened,
+};
 use paceline_kernel::{LpId, Model, Time};
 use paceline_transport::Memory;
 
@@ -75,4 +78,24 @@ fn the_others_are_sent_why_a_process_cannot_finish() {
     assert!(matches!(runs[0], Err(RunError::Checkpoint(_))), "{:?}", runs[0]);
     let what = failure_of_other(&runs, 1);
     assert!(what.contains("cannot write the checkpoint"), "{what}");
+}
+
+#[test]
+fn the_others_are_sent_what_a_panic_said() {
+    struct Striking;
+    impl Observer<Mesh> for Striking {
+        fn window(&self, window: &WindowOpened) {
+            // The first one is opened by the owner of the run, the others by workers.
+            assert!(window.number == 0, "no more windows");
+        }
+    }
+    let mesh = wide();
+    let runs = together(Memory::mesh(2), |rank, end| {
+        let run = Simulation::new(mesh.clone()).until(mesh.until()).protocol(Protocol::Window).threads(1);
+        let run = run.federates(4).join(end);
+        if rank == 1 { run.observe(Arc::new(Striking)).run() } else { run.run() }
+    });
+    assert!(matches!(runs[1], Err(RunError::Panic(_))), "{:?}", runs[1]);
+    let what = failure_of_other(&runs, 0);
+    assert!(what.contains("no more windows"), "{what}");
 }
