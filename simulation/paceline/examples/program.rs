@@ -50,13 +50,13 @@ impl Model for Stations {
     }
     fn handle(&self, station: &mut Station, _customer: &Customer, cx: &mut Context<Self>) {
         let service = match self.service {
-            Service::Exponential { mean_s } => cx.draw().exponential(mean_s),
+            Service::Exponential { mean_s } => cx.rng().exponential(mean_s),
             Service::Fixed { s } => s,
         };
         station.free = cx.now().max(station.free) + Time::from_secs_f64(service);
         station.served += 1;
-        let next = |draw: u64| LpId(draw as u32);
-        cx.send_at(next(cx.draw().below(self.stations.into())), station.free + self.walk, Customer);
+        let next = LpId(cx.rng().below(u64::from(self.stations)) as u32);
+        cx.send_at(next, station.free + self.walk, Customer);
     }
     fn finish(&self, _station: LpId, station: &Station, served: &mut u64) {
         *served += station.served;
