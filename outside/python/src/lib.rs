@@ -1,14 +1,16 @@
 //! The extension module `paceline._native` of the Python package `paceline`.
 //!
-//! `sim` is the core of `paceline.sim`. Python code of the package, in `python/paceline`, gives it its public
-//! form.
+//! `sim` is the core of `paceline.sim`; `table` has the tables of results of a run. Python code of the
+//! package, in `python/paceline`, gives it its public form.
 
 use pyo3::prelude::*;
 
 mod sim;
+mod table;
 
 // Events are changed without locks: an interpreter without a GIL turns it on when it imports this.
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<table::Table>()?;
     sim::add_to(module)
 }

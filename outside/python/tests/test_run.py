@@ -1,11 +1,13 @@
 """Runs of scenarios from Python."""
 
+import gc
 import os
 import pathlib
 import signal
 import threading
 import time
 
+import polars
 import pytest
 
 import paceline
@@ -90,3 +92,102 @@ def test_other_threads_go_on_and_ctrl_c_ends_with_the_summary_so_far():
     assert count[0] > 10
     assert run.ended_by not in ("horizon", "no-events")
     assert run.summary["events_committed"] > 0
+
+
+PACKETS = """
+[model]
+kind = "packets"
+topology = "dumbbell"
+pairs = 4
+access = { rate = "1Gbps", latency = "100us" }
+bottleneck = { rate = "10Mbps", latency = "20ms", queue = { kind = "drop-tail", packets = 50 } }
+[[model.flows]]
+from = "left-*"
+to = "right-*"
+transport = "tcp"
+bytes = "100kB"
+[run]
+until = "10s"
+"""
+
+
+def test_tables_are_arrow_streams_and_equal_the_files(folder):
+    run = paceline.run(PACKETS, threads=1)
+    assert sorted(run.tables) == ["flows", "links"] and sorted(folder.iterdir()) == []
+    flows = run.tables["flows"]
+    assert len(flows) == 4 and len(flows["from"]) == 4 and "from" in flows.columns
+    with pytest.raises(KeyError, match="allowed: flows, links"):
+        run.tables["lps"]
+    with pytest.raises(KeyError, match="no column load; allowed: "):
+        flows["load"]
+    # A column of texts, one of integers, one of reals, as polars has them without pyarrow; twice, as a stream ends.
+    for _ in range(2):
+        frame = polars.DataFrame(flows)
+        assert frame.columns == flows.columns
+        assert [frame[name].to_list() for name in frame.columns] == [flows[name] for name in flows.columns]
+    kept = paceline.run(PACKETS, threads=1, out=folder / "kept")
+    assert polars.read_parquet(folder / "kept" / "flows.parquet").equals(frame)
+    assert (folder / "kept" / "summary.json").exists() and kept.digest == run.digest
+    assert len(paceline.run(SCENARIO).tables) == 0
+    (folder / "bad.parquet").write_text("nothing")
+    with pytest.raises(OSError, match="bad.parquet: "):
+        paceline.Table(folder / "bad.parquet")
+
+
+def test_a_stream_that_nobody_took_is_freed_and_one_outlives_its_run(folder):
+    run = paceline.run(PACKETS, threads=1)
+    stream = run.tables["flows"].__arrow_c_stream__()
+    frame = polars.DataFrame(run.tables["flows"])
+    del run, stream
+    gc.collect()
+    assert frame.height == 4 and sum(1 for _ in folder.iterdir()) == 0
+
+
+def test_replications_are_rows_with_intervals():
+    ten = paceline.replicate(SCENARIO, 10, {"run.until": "5s"})
+    assert [row["seed"] for row in ten.rows] == list(range(1, 11)) and len({row["digest"] for row in ten.rows}) == 10
+    events = polars.DataFrame(ten.rows)["events"]
+    assert ten["events"]["mean"] == pytest.approx(events.mean())
+    assert ten["events"]["confidence_95_low"] < ten["events"]["mean"] < ten["events"]["confidence_95_high"]
+    assert ten.rows[0]["digest"] == paceline.run(SCENARIO, {"run.until": "5s"}).digest
+    assert "events" in repr(ten) and "events" in ten._repr_html_()
+    with pytest.raises(KeyError, match="no result ewents; allowed: "):
+        ten["ewents"]
+    with pytest.raises(TypeError, match="replications must be an int"):
+        paceline.replicate(SCENARIO, "10")
+    with pytest.raises(paceline.ScenarioError, match="replications"):
+        paceline.replicate(SCENARIO, 0)
+
+
+MACHINE = """
+[machine]
+until = "50ms"
+[policy]
+kind = "credit"
+[host]
+pcpus = 1
+[[domain]]
+name = "load"
+count = 2
+vcpus = 1
+workload = "hog"
+"""
+
+
+def test_machines_and_comparisons_give_one_schedule():
+    alone = paceline.machine(MACHINE, {"policy.kind": "credit"})
+    both = paceline.compare(MACHINE, ["credit", "psx"])
+    assert list(both.policies) == ["credit", "psx"]
+    assert both.policies["credit"]["schedule_digest"] == alone.schedule_digest
+    assert alone.workloads[0]["name"] == "load" and alone.schedule_digest in repr(alone)
+    with pytest.raises(paceline.ScenarioError, match="credt"):
+        paceline.compare(MACHINE, ["credt"])
+    with pytest.raises(TypeError, match="policies must be a list"):
+        paceline.compare(MACHINE, "credit")
+
+
+def test_check_says_what_would_run():
+    assert "is sound" in paceline.check(SCENARIO)
+    assert "is sound" not in paceline.check(SCENARIO, {"run.until": "3s"}, determinism=True)
+    with pytest.raises(paceline.ScenarioError):
+        paceline.check({"model": {"kind": "phold", "lps": -1}})

@@ -7,6 +7,9 @@
 >>> result.digest  # doctest: +SKIP
 '94aef0b7b3e1f3a2'
 
+Tables of results go to any library of data frames: ``polars.DataFrame(result.tables["flows"])``. `replicate`, `machine`,
+`compare` and `check` do what the commands of the program `paceline` do.
+
 `paceline.sim` has the interface of SimPy 4 for models of processes in Python:
 
 >>> import paceline.sim as simpy
@@ -21,6 +24,25 @@
 1
 """
 
-from paceline._run import Run, RunError, ScenarioError, run
+from paceline._native import Table
+from paceline._program import RunError, ScenarioError
+from paceline._run import Comparison, MachineRun, Replications, Run, check, compare, machine, replicate, run
 
-__all__ = ["Run", "RunError", "ScenarioError", "run"]
+__all__ = [
+    "Comparison",
+    "MachineRun",
+    "Replications",
+    "Run",
+    "RunError",
+    "ScenarioError",
+    "Table",
+    "check",
+    "compare",
+    "machine",
+    "replicate",
+    "run",
+]
+
+# What people read in tracebacks: where they import it from.
+for _kind in (Comparison, MachineRun, Replications, Run, RunError, ScenarioError):
+    _kind.__module__ = __name__

@@ -1,5 +1,6 @@
-"""Types of the compiled core; import them from `paceline.sim` and its modules."""
+"""Types of the compiled core; import them from `paceline`, or `paceline.sim` and its modules."""
 
+import os
 from typing import Any, Callable, Generic, Iterable, Iterator, List, MutableSequence, Optional, Tuple, TypeVar, Union
 
 from typing_extensions import Self
@@ -8,6 +9,15 @@ _Time = Union[int, float]
 _PutType = TypeVar("_PutType", bound=Put)
 _GetType = TypeVar("_GetType", bound=Get)
 _ResourceType = TypeVar("_ResourceType", bound=BaseResource)
+
+class Table:
+    """A table of results; a library of data frames takes it as it is, by Arrow's PyCapsule interface."""
+
+    columns: List[str]
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> List[Any]: ...
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
 
 class Event:
     env: Any

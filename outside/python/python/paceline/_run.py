@@ -1,52 +1,51 @@
-"""Runs of scenarios by the program `paceline` that the package holds."""
+"""Runs of scenarios, by the program `paceline` that the package holds."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import os
 import pathlib
-import re
-import shutil
-import signal
-import subprocess
-import sysconfig
 import tempfile
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 
-__all__ = ["Run", "RunError", "ScenarioError", "run"]
+from paceline import _program, _scenario
+from paceline._native import Table
+from paceline._scenario import Overrides, Scenario
 
-Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+__all__ = ["Comparison", "MachineRun", "Replications", "Run", "check", "compare", "machine", "replicate", "run"]
 
-# Exit statuses of the program: a mistake of the scenario or an option, and the end by a signal, after a summary.
-MISTAKE = 2
-ENDED_BY_SIGNAL = (129, 130, 143)
+Folder = Union[str, "os.PathLike[str]"]
 
-
-class RunError(Exception):
-    """A run that failed while it was going on. Its text is what the program says."""
+# A replication's columns that are not its model's results.
+TEXTS = ("ended_by", "digest")
 
 
-class ScenarioError(ValueError):
-    """A mistake in a scenario or in `overrides`, found before anything runs.
+class Tables(Mapping[str, Table]):
+    """The tables of results of a run by their names; each is read when it is first asked for."""
 
-    Attributes
-    ----------
-    file : str or None
-        The scenario, where the mistake is in a file.
-    line : int or None
-        Its line, counted from 1.
-    key : str or None
-        The key that is wrong, without its section.
-    """
+    def __init__(self, folder: Folder, keep: Any = None):
+        # `keep` is the temporary folder, which is there as long as the tables.
+        self._keep = keep
+        self._files = {file.stem: file for file in sorted(pathlib.Path(folder).glob("*.parquet"))}
+        self._read: dict[str, Table] = {}
 
-    def __init__(self, message: str):
-        super().__init__(message)
-        place = re.match(r"(?P<file>.+?):(?:(?P<line>\d+):\d+:)? ", message)
-        is_override = message.startswith("--set ")
-        self.file: Optional[str] = place["file"] if place and not is_override else None
-        self.line: Optional[int] = int(place["line"]) if self.file and place and place["line"] else None
-        key = re.search(r"`([^`]+)` in \[", message) or re.search(r"unknown key `([^`]+)`", message)
-        self.key: Optional[str] = key[1] if key else None
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._files:
+            raise KeyError(f"no table {name}; allowed: {', '.join(self._files) or 'none, the model has no tables'}")
+        if name not in self._read:
+            self._read[name] = Table(self._files[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __repr__(self) -> str:
+        return f"<Tables: {', '.join(self._files) or 'none'}>"
 
 
 class Run:
@@ -56,10 +55,13 @@ class Run:
     ----------
     summary : dict
         What `paceline run --json` prints: model, protocol, events, times and results.
+    tables : Mapping of str to Table
+        The model's tables of results, such as ``run.tables["flows"]``.
     """
 
-    def __init__(self, summary: dict[str, Any]):
+    def __init__(self, summary: dict[str, Any], tables: Tables):
         self.summary = summary
+        self.tables = tables
 
     @property
     def digest(self) -> str:
@@ -85,16 +87,112 @@ class Run:
         return "<Run " + ", ".join(f"{name}={value}" for name, value in self._facts()[:8]) + ">"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return _html(self._facts())
 
-        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in self._facts())
-        return f"<table>{rows}</table>"
+
+class Replications:
+    """Replications of a scenario with different seeds.
+
+    Attributes
+    ----------
+    summary : dict
+        What `paceline replicate --json` prints; its `quantities` have means and 95 % confidence intervals.
+    rows : list of dict
+        A dict for each replication: seed, digest, how it ended, and its results by name, None where it has none.
+        ``polars.DataFrame(rows)`` and ``pandas.DataFrame(rows)`` take it.
+    """
+
+    def __init__(self, summary: dict[str, Any], rows: list[dict[str, Any]]):
+        self.summary = summary
+        self.rows = rows
+
+    def __getitem__(self, quantity: str) -> dict[str, Any]:
+        """Mean, standard deviation and interval of a result."""
+        quantities = self.summary["quantities"]
+        if quantity not in quantities:
+            raise KeyError(f"no result {quantity}; allowed: {', '.join(quantities)}")
+        return quantities[quantity]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        quantities = self.summary["quantities"].items()
+        return [(name, f"{of['mean']:.6g} ({_interval(of)})") for name, of in quantities]
+
+    def __repr__(self) -> str:
+        return f"<Replications {len(self)}, " + ", ".join(f"{name} {text}" for name, text in self._facts()) + ">"
+
+    def _repr_html_(self) -> str:
+        return _html(self._facts())
+
+
+def _interval(quantity: Mapping[str, Any]) -> str:
+    low, high = quantity.get("confidence_95_low"), quantity.get("confidence_95_high")
+    return "one replication has no interval" if low is None or high is None else f"{low:.6g} to {high:.6g}"
+
+
+class MachineRun:
+    """A run of a simulated machine that has ended.
+
+    Attributes
+    ----------
+    summary : dict
+        What `paceline machine --json` prints: policy, times, and its workloads with their results.
+    """
+
+    def __init__(self, summary: dict[str, Any]):
+        self.summary = summary
+
+    @property
+    def schedule_digest(self) -> str:
+        """A number over all decisions of the hypervisor."""
+        return self.summary["schedule_digest"]
+
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        """What ran in the machine's guests, with run times and results."""
+        return self.summary["workloads"]
+
+    def __repr__(self) -> str:
+        names = ["policy", "ended_by", "machine_time_s", "schedule_digest"]
+        return "<MachineRun " + ", ".join(f"{name}={self.summary.get(name)}" for name in names) + ">"
+
+
+class Comparison:
+    """A simulated machine under several policies.
+
+    Attributes
+    ----------
+    summary : dict
+        What `paceline compare --json` prints.
+    """
+
+    def __init__(self, summary: dict[str, Any]):
+        self.summary = summary
+
+    @property
+    def policies(self) -> dict[str, dict[str, Any]]:
+        """The result under each policy, by its name."""
+        return {of["policy"]: of for of in self.summary["policies"]}
+
+    def __repr__(self) -> str:
+        times = ", ".join(f"{name} {of.get('machine_time_s')} s" for name, of in self.policies.items())
+        return f"<Comparison {times}>"
+
+
+def _html(facts: list[tuple[str, Any]]) -> str:
+    from html import escape
+
+    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in facts)
+    return f"<table>{rows}</table>"
 
 
 def run(
     scenario: Scenario,
-    overrides: Optional[Mapping[str, Any]] = None,
+    overrides: Overrides = None,
     threads: Optional[int] = None,
+    out: Optional[Folder] = None,
 ) -> Run:
     """Run a scenario of one of the models that come with Paceline.
 
@@ -109,6 +207,9 @@ def run(
         Values by their keys, such as ``{"run.until": "20s", "model.lps": 64}``, which replace those of the scenario.
     threads
         How many threads, as the key ``run.threads``.
+    out
+        A folder for `summary.json`, the tables as Parquet, and other files of the model; it is created. Without it,
+        tables are kept as long as the `Run` is.
 
     Returns
     -------
@@ -121,82 +222,97 @@ def run(
     RunError
         The run failed.
     """
-    settings = dict(overrides or {})
-    if threads is not None:
-        if isinstance(threads, bool) or not isinstance(threads, int):
-            raise TypeError(f"threads must be an int, not {type(threads).__name__}")
-        settings["run.threads"] = threads
-    options = [option for key, value in settings.items() for option in ("--set", f"{key}={_override(key, value)}")]
-    if isinstance(scenario, (str, os.PathLike)) and "\n" not in os.fspath(scenario):
-        return _run_file(pathlib.Path(scenario), options)
-    text = scenario if isinstance(scenario, str) else _toml(scenario)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", prefix="scenario-", dir=os.getcwd()) as file:
-        file.write(text)
-        file.flush()
-        return _run_file(pathlib.Path(file.name), options)
+    keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
+    folder = os.fspath(out) if out is not None else keep.name
+    with _scenario.path(scenario) as path:
+        options = _scenario.options(overrides, threads=threads)
+        summary = json.loads(_program.call("run", path, "--json", "--out", folder, "--parquet", *options))
+    return Run(summary, Tables(folder, keep))
 
 
-def _program() -> str:
-    """The program's path: among the scripts of this Python, or on the path."""
-    folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
-    for folder in [*folders, None]:
-        if found := shutil.which("paceline", path=folder):
-            return found
-    raise RunError("the program `paceline` is not there: pip install --force-reinstall paceline")
+def replicate(
+    scenario: Scenario,
+    replications: int,
+    overrides: Overrides = None,
+    at_once: Optional[int] = None,
+    out: Optional[Folder] = None,
+) -> Replications:
+    """Run replications of a scenario with different seeds, several at once.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As `run` takes them; the first seed is that of the scenario.
+    replications
+        How many.
+    at_once
+        How many run side by side; so many that all cores have work, unless it is given.
+    out
+        A folder for `replications.csv` and a folder of results for each seed; it is created.
+
+    Raises
+    ------
+    ScenarioError
+        A mistake in the scenario or in `overrides`.
+    RunError
+        A run failed.
+    """
+    for name, value in [("replications", replications), ("at_once", at_once)]:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    more = [] if at_once is None else ["--at-once", str(at_once)]
+    with contextlib.ExitStack() as stack:
+        folder = os.fspath(out) if out is not None else stack.enter_context(tempfile.TemporaryDirectory())
+        path = stack.enter_context(_scenario.path(scenario))
+        options = ["--replications", str(replications), "--out", folder, *more, *_scenario.options(overrides)]
+        summary = json.loads(_program.call("replicate", path, "--json", *options))
+        with open(pathlib.Path(folder) / "replications.csv", newline="") as file:
+            rows = [{name: _cell(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
+    return Replications(summary, rows)
 
 
-def _run_file(path: pathlib.Path, options: list[str]) -> Run:
-    command = [_program(), "run", str(path), "--json", *options]
-    # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+def _cell(name: str, text: str) -> Any:
+    if name in TEXTS:
+        return text
+    if not text:
+        return None
     try:
-        out, said = child.communicate()
-    except KeyboardInterrupt:
-        child.send_signal(signal.SIGINT)
-        out, said = child.communicate()
-    except BaseException:
-        child.kill()
-        child.wait()
-        raise
-    said = re.sub(r"^error: ", "", said.strip())
-    if child.returncode == MISTAKE:
-        raise ScenarioError(said)
-    if child.returncode != 0 and child.returncode not in ENDED_BY_SIGNAL or not out.strip():
-        raise RunError(said or f"the program ended with status {child.returncode}")
-    return Run(json.loads(out))
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
-def _override(key: str, value: Any) -> str:
-    """A value as `--set` takes it: strings without quotes."""
-    return value if isinstance(value, str) else _value(key, value)
+def machine(scenario: Scenario, overrides: Overrides = None) -> MachineRun:
+    """Run a simulated machine: hosts with a hypervisor, and guests under its scheduling policy.
+
+    Takes and raises what `run` does.
+    """
+    with _scenario.path(scenario) as path:
+        return MachineRun(json.loads(_program.call("machine", path, "--json", *_scenario.options(overrides))))
 
 
-def _value(key: str, value: Any) -> str:
-    """A value as TOML has it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, (str, os.PathLike)):
-        # TOML's basic strings escape as JSON does.
-        return json.dumps(os.fspath(value))
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(name)} = {_value(f'{key}.{name}', of)}" for name, of in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_value(key, of) for of in value) + "]"
-    raise TypeError(f"{key} cannot be a {type(value).__name__}; allowed: str, int, float, bool, list and dict")
+def compare(scenario: Scenario, policies: Iterable[str], overrides: Overrides = None) -> Comparison:
+    """Run a simulated machine under several policies, such as ``["credit", "psx"]``.
+
+    Takes and raises what `run` does.
+    """
+    if isinstance(policies, str):
+        raise TypeError("policies must be a list of names, not a str")
+    with _scenario.path(scenario) as path:
+        options = ["--policies", ",".join(policies), *_scenario.options(overrides)]
+        return Comparison(json.loads(_program.call("compare", path, "--json", *options)))
 
 
-def _toml(scenario: Mapping[str, Any]) -> str:
-    """A scenario of a dict of sections."""
-    if not isinstance(scenario, Mapping):
-        raise TypeError(f"a scenario is a path, a text or a dict, not {type(scenario).__name__}")
-    text = []
-    for section, keys in scenario.items():
-        if not isinstance(keys, Mapping):
-            raise TypeError(f"section {section} must be a dict, not {type(keys).__name__}")
-        text.append(f"[{section}]")
-        text.extend(f"{json.dumps(key)} = {_value(f'{section}.{key}', value)}" for key, value in keys.items())
-    return "\n".join(text) + "\n"
+def check(scenario: Scenario, overrides: Overrides = None, determinism: bool = False) -> str:
+    """What would run, in words. With `determinism` the model is run twice and compared after each event.
+
+    Raises
+    ------
+    ScenarioError
+        A mistake in the scenario or in `overrides`.
+    RunError
+        The two runs differ; the text says after which event.
+    """
+    with _scenario.path(scenario) as path:
+        more = ["--determinism"] if determinism else []
+        return _program.call("check", path, *more, *_scenario.options(overrides))
