@@ -86,7 +86,8 @@ impl Crew {
         prepare: impl Fn(usize) -> io::Result<()> + Sync,
     ) -> Result<(), RunError> {
         let failed = Mutex::new(None);
-        // All workers leave: they would wait for what this one has in hand. The owner of the run gets the error.
+        // All workers leave: they would wait for what this one has in hand. The owner of the run gets the
+        // error.
         let fail = |error: RunError| {
             board.scaffold().stop(&error);
             lock(&failed).get_or_insert(error);
