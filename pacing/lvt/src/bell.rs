@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 use rustix::time::Timespec;
 
-use crate::page::Mapping;
+use crate::mapping::Mapping;
 
 /// A page's bell, on the side of the pacer.
 #[derive(Debug)]

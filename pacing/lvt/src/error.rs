@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::layout::{HeaderError, RECORD_BYTES, VERSION};
-use crate::page::MAX_SLOTS;
+use crate::layout::{HeaderError, MAX_SLOTS, RECORD_BYTES, VERSION};
 
 /// Why a page cannot be made, read or published on. A simulation goes on without one: it is not paced then.
 #[derive(Debug, Error)]

@@ -18,6 +18,8 @@ pub const MAGIC: [u8; 8] = *b"PACELVT\0";
 pub const VERSION: u32 = 2;
 /// Bytes of a record: of the header, and of every slot.
 pub const RECORD_BYTES: usize = 64;
+/// The most slots a page can have.
+pub const MAX_SLOTS: u32 = 65_536;
 /// Bytes of a name; a shorter one is padded with NUL.
 pub const NAME_BYTES: usize = 24;
 

@@ -36,6 +36,7 @@ mod bpf;
 mod error;
 mod fork;
 pub mod layout;
+mod mapping;
 mod owner;
 mod page;
 mod publisher;
@@ -44,8 +45,9 @@ mod slot;
 
 pub use bell::Bell;
 pub use error::Error;
+pub use layout::MAX_SLOTS;
 pub use owner::Owner;
-pub use page::{DEFAULT_SLOTS, ENV, MAX_SLOTS, Page};
+pub use page::{DEFAULT_SLOTS, ENV, Page};
 pub use publisher::Publisher;
 pub use relay::{GuestMemory, GuestReport, ProcessRelay, Relay};
 pub use slot::{Name, SlotView};

@@ -4,10 +4,10 @@
 //! call where the thread has ended, and a look into /proc where some thread has its id.
 #![allow(unsafe_code)] // `tgkill`, for which there is no safe wrapper that takes a thread's id
 
+use std::io;
+
 use procfs::process::{Process, Stat};
 use procfs::{ProcError, ProcResult};
-
-use crate::error::Error;
 
 /// The thread that owns a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,11 +31,11 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// [`Error::NoProc`] if /proc does not give its start time.
-    pub fn of_this_thread() -> Result<Self, Error> {
+    /// What /proc says where it does not give the thread's start time.
+    pub fn of_this_thread() -> io::Result<Self> {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
-        let start_time = stat(pid, tid).map_err(|error| Error::NoProc(error.to_string()))?.starttime;
+        let start_time = stat(pid, tid).map_err(io::Error::other)?.starttime;
         Ok(Self { pid: pid.cast_unsigned(), tid: tid.cast_unsigned(), start_time })
     }
 
@@ -51,7 +51,7 @@ impl Owner {
                 _ => libc::syscall(libc::SYS_tgkill, pid, tid, 0),
             }
         };
-        let error = std::io::Error::last_os_error().raw_os_error();
+        let error = io::Error::last_os_error().raw_os_error();
         result == -1 && matches!(error, Some(libc::ESRCH | libc::EINVAL))
     }
 

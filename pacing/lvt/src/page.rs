@@ -6,7 +6,6 @@
 //! by SIGBUS if the file is truncated. Only its owner can do that; [`Page::create_sealed`] makes a page that
 //! cannot be truncated.
 
-mod mapping;
 mod open;
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -19,16 +18,14 @@ use rustix::io::Errno;
 
 use crate::bell::Bell;
 use crate::error::Error;
-use crate::layout::{self, RECORD_BYTES, page_bytes};
+use crate::layout::{self, MAX_SLOTS, RECORD_BYTES, page_bytes};
+use crate::mapping::Mapping;
 use crate::slot::SlotView;
-pub(crate) use mapping::Mapping;
 
 /// The environment variable that holds the path of the page.
 pub const ENV: &str = "PACELINE_LVT";
 /// The default number of slots of a page.
 pub const DEFAULT_SLOTS: u32 = 1_024;
-/// The most slots a page can have.
-pub const MAX_SLOTS: u32 = 65_536;
 
 /// How the page is got at.
 #[derive(Debug)]

@@ -13,8 +13,9 @@ use crate::bell::Bell;
 use crate::error::Error;
 use crate::fork::ForkFlag;
 use crate::layout::{DONE, LVT_MAX, SIMULATION, Slot, WAITING};
+use crate::mapping::Mapping;
 use crate::owner::Owner;
-use crate::page::{Mapping, Page, PageId};
+use crate::page::{Page, PageId};
 use crate::slot::Name;
 
 /// In the place of the LVT written last: whatever comes next is to be written. As far from every LVT, counted
@@ -98,7 +99,7 @@ impl Publisher {
     /// already; [`Error::NoProc`]; [`Error::System`]; and what [`Page::slots`] says of a page that is
     /// none any more.
     pub fn claim(page: &Page, name: &str) -> Result<Self, Error> {
-        let owner = Owner::of_this_thread()?;
+        let owner = Owner::of_this_thread().map_err(|error| Error::NoProc(error.to_string()))?;
         let ours = |held: &&Held| (held.page, held.tid) == (page.id(), owner.tid);
         if let Some(held) = HELD.with_borrow(|list| list.iter().find(ours).copied()) {
             return Err(Error::Claimed { path: page.path().to_owned(), index: held.index });

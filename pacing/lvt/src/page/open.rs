@@ -9,10 +9,11 @@ use std::sync::Arc;
 use rustix::fs::{self, FileType, Mode, OFlags, SealFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Backing, MAX_SLOTS, Mapping, Page, PageId};
+use super::{Backing, Page, PageId};
 use crate::bpf;
 use crate::error::Error;
-use crate::layout::{self, RECORD_BYTES, page_bytes};
+use crate::layout::{self, MAX_SLOTS, RECORD_BYTES, page_bytes};
+use crate::mapping::Mapping;
 
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const BPF_FS_MAGIC: u64 = 0xcafe_4a11;

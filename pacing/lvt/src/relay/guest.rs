@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::layout::{self, LVT_MAX, RECORD_BYTES};
-use crate::page::MAX_SLOTS;
+use crate::layout::{self, LVT_MAX, MAX_SLOTS, RECORD_BYTES};
 use crate::slot::SlotView;
 
 /// After this time without a change, a slot no longer counts if others have changed.

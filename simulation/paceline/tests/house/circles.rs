@@ -21,7 +21,6 @@ const KNOWN: &[&str] = &[
     "lab/experiments psx: scaling unstated",
     "lab/xen-lab .: experiments prediction",
     "machines/scenarios scenario: domains federates outcome workload",
-    "pacing/lvt .: bell error layout owner page slot",
     "simulation/engine .: adapt outside panics peers protocols report run simulation speculation watch workers",
     "simulation/engine outside: ahead answers proxy",
     "simulation/engine protocols::optimistic: peers state",
