@@ -53,8 +53,10 @@ mod results;
 mod routes;
 mod scene;
 mod settings;
+mod state;
 mod tntp;
 mod undo;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -70,10 +72,10 @@ use grid::Grid;
 use lights::Lights;
 use network::{Network, Road, Signal};
 use node::Desk;
-pub use node::Node;
 pub use output::Output;
 use output::{Arrival, RoadUse};
 use routes::Routes;
+pub use state::Node;
 use undo::Undoing;
 
 /// A road network and the vehicles that will drive on it.

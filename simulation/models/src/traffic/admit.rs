@@ -10,8 +10,8 @@ use paceline_kernel::LpId;
 use super::Traffic;
 use super::demand::AT_HOME;
 use super::event::{NO_ROAD, TrafficEvent};
-use super::node::{Node, Waiting};
 use super::output::Output;
+use super::state::{Node, Waiting};
 
 /// No counter of a run comes near this.
 const MOST: u64 = 1 << 62;

@@ -7,7 +7,8 @@ use paceline_kernel::{Context, Federate, LpId, Model, Partition, Progress, Setti
 
 use crate::traffic::event::NO_ROAD;
 use crate::traffic::network::Road;
-use crate::traffic::node::{Desk, Node};
+use crate::traffic::node::Desk;
+use crate::traffic::state::Node;
 use crate::traffic::{Output, Traffic, TrafficEvent};
 
 /// One vehicle at one stop line.

@@ -13,8 +13,9 @@ use paceline_scenario::Scenario;
 
 use super::drive::run;
 use super::worlds::world;
-use crate::traffic::node::{Desk, Node, Waiting};
+use crate::traffic::node::Desk;
 use crate::traffic::scene::Scene;
+use crate::traffic::state::{Node, Waiting};
 use crate::traffic::{Traffic, TrafficEvent};
 
 /// The most events that a history remembers; when there are more, it forgets the older half.
