@@ -189,3 +189,30 @@ fn one_message_says_which_run_there_is() {
     refused(&["status"], &["no run of paceline is in progress"]);
     assert_eq!(sockets(), 0);
 }
+
+#[test]
+fn a_run_of_processes_is_stepped_and_says_why_they_wait() {
+    let scenario = "[model]\nkind = \"chord\"\npeers = 50\n\n[network]\nlatency = \"20ms\"\n\n[run]\nuntil = \"1000000000s\"\n";
+    let folder = folder_of(&[("long.toml", scenario)]);
+    let mut run = start(folder.path(), &[]);
+    let said = |arguments: &[&str]| stdout(&ctl(folder.path(), arguments));
+    let step = said(&["step"]);
+    assert!(
+        step.starts_with("at ") && step.contains(" `peer` on host ") && step.contains(" resumed"),
+        "{step}"
+    );
+    // It is held before the next turn, whatever is asked; one of the three may have that turn.
+    let whys = ["7", "8", "9"].map(|process| said(&["why", process]));
+    let at = whys[0].split(" process").next().unwrap();
+    assert!(whys.iter().all(|why| why.starts_with(at)), "{whys:?}");
+    let waits = |why: &String| why.contains(" waits for ") && why.contains(", since ");
+    assert!(whys.iter().any(waits), "{whys:?}");
+    let steps = said(&["step", "3"]);
+    assert!(steps.starts_with(at) && steps.lines().count() == 3, "{steps}, held {at}");
+    assert!(said(&["why", "nobody"]).contains("there is no process nobody"));
+    assert!(said(&["go"]).starts_with("the run goes on, from "));
+    let refused = ctl(folder.path(), &["threads", "2"]);
+    assert!(stderr(&refused).contains("is a model of processes, whose number of threads stays"));
+    send(&run, Signal::INT);
+    run.wait().unwrap();
+}

@@ -69,3 +69,43 @@ fn what_cannot_be_logged_is_reported_before_the_run() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished is left");
 }
+
+const PROCESSES: &str =
+    "[model]\nkind = \"chord\"\npeers = 20\n\n[network]\nlatency = \"20ms\"\n\n[run]\nuntil = \"60s\"\n";
+
+#[test]
+fn a_log_of_processes_has_their_waits_the_same_on_any_number_of_threads() {
+    let folder = folder_of(&[("small.toml", PROCESSES)]);
+    let all = log(folder.path(), &[]).1;
+    let threads = ["--set", "run.threads=2", "--set", "run.round=always"];
+    assert_eq!(log(folder.path(), &threads).1, all);
+    let lines: Vec<Value> = all.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let number = |line: &Value, key: &str| line[key].as_u64().unwrap();
+    let mut last = [0; 20];
+    for line in &lines {
+        let (from, to) = (number(line, "from_ns"), number(line, "to_ns"));
+        let process = number(line, "process");
+        // A turn takes no time, so a wait begins where the one before ended, to the nanosecond.
+        assert_eq!(last[process as usize], from, "{line}");
+        assert!(from <= to, "{line}");
+        last[process as usize] = to;
+        assert_eq!(line["waited_for"]["kind"], "message");
+        assert_eq!(line["waited_for"]["name"], format!("mailbox {process}"));
+        assert!(line["result"] == "message" || line["reason"] == "the time limit has expired", "{line}");
+    }
+    assert!(lines.iter().any(|line| line["result"] == "message"));
+    assert!(lines.windows(2).all(|pair| number(&pair[0], "to_ns") <= number(&pair[1], "to_ns")));
+    let arguments = ["--log-processes", "3,7-9", "--log-from", "10s", "--log-to", "20s"];
+    let (_, part) = log(folder.path(), &arguments);
+    let is_asked_for = |line: &&str| {
+        let line = serde_json::from_str(line).unwrap();
+        (10_000_000_000..20_000_000_000).contains(&number(&line, "to_ns"))
+            && [3, 7, 8, 9].contains(&number(&line, "process"))
+    };
+    let wanted: Vec<_> = all.lines().filter(is_asked_for).collect();
+    assert!(!wanted.is_empty());
+    assert_eq!(part.lines().collect::<Vec<_>>(), wanted);
+    let refused = run(folder.path(), &["--log", "log", "--log-lps", "3"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("allowed: --log-processes"), "{}", stderr(&refused));
+}
