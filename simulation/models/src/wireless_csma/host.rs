@@ -6,8 +6,6 @@ use paceline_kernel::{Context, Time};
 use serde::{Deserialize, Serialize};
 
 use super::event::{CsmaEvent, Frame};
-use super::medium_access::{Backoff, Reception};
-use super::routing::Heard;
 use super::{Csma, Motion};
 use crate::wireless::MOST;
 use crate::wireless::space::{Point, Velocity};
@@ -39,6 +37,32 @@ pub struct Tally {
     pub waited_ns: u64,
     /// By number of hops: how many routes were found.
     pub hops: Vec<u64>,
+}
+
+/// A countdown before a frame is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Backoff {
+    /// When the countdown of slots begins.
+    pub(super) counts_from: Time,
+    pub(super) slots: u32,
+}
+
+/// A frame that is being received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Reception {
+    pub(super) frame: Frame,
+    pub(super) power: i32,
+    pub(super) ends: Time,
+    /// So far, the frame can be decoded.
+    pub(super) readable: bool,
+}
+
+/// What a host knows of the latest request of another host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Heard {
+    pub(super) number: u32,
+    /// The host from which its first copy came.
+    pub(super) from: u32,
 }
 
 /// The state of a host.

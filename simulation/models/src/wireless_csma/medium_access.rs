@@ -13,28 +13,10 @@
 //! transmission do nothing.
 
 use paceline_kernel::{Context, Time};
-use serde::{Deserialize, Serialize};
 
+use super::Csma;
 use super::event::{Body, CsmaEvent, EVERYBODY, Frame};
-use super::{Csma, CsmaHost};
-
-/// A countdown before a frame is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Backoff {
-    /// When the countdown of slots begins.
-    counts_from: Time,
-    slots: u32,
-}
-
-/// A frame that is being received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Reception {
-    frame: Frame,
-    power: i32,
-    ends: Time,
-    /// So far, the frame can be decoded.
-    readable: bool,
-}
+use super::host::{Backoff, CsmaHost, Reception};
 
 impl CsmaHost {
     pub(super) fn enqueue(&mut self, network: &Csma, frame: Frame, cx: &mut Context<'_, Csma>) {

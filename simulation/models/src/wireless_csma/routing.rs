@@ -6,18 +6,10 @@
 //! routes are found.
 
 use paceline_kernel::{Context, Time};
-use serde::{Deserialize, Serialize};
 
+use super::Csma;
 use super::event::{Body, CsmaEvent, EVERYBODY, Frame};
-use super::{Csma, CsmaHost};
-
-/// What a host knows of the latest request of another host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Heard {
-    number: u32,
-    /// The host from which its first copy came.
-    from: u32,
-}
+use super::host::{CsmaHost, Heard};
 
 impl CsmaHost {
     /// Schedules the next request, after an exponentially distributed time.

@@ -26,7 +26,6 @@ const KNOWN: &[&str] = &[
     "simulation/engine protocols::optimistic: peers state",
     "simulation/engine run: build course end real_time together",
     "simulation/kernel .: at_work context digest event fault federate model origin outbox panics partition protocol queue waiting withdrawn world",
-    "simulation/models wireless_csma: host medium_access routing",
     "simulation/network .: platform routing storage",
     "simulation/network read: build members storage traces",
     "simulation/processes .: activity context desk process sync",
