@@ -21,6 +21,7 @@ mod config;
 pub(crate) mod deployment;
 pub(crate) mod encoding;
 mod members;
+mod parts;
 mod routes;
 mod storage;
 mod topology;

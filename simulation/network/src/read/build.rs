@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::members::coordinates;
-use super::storage::Stores;
-use super::traces::Connection;
+use super::parts::{Connection, Stores, properties};
+use super::units::coordinates;
 use super::words;
 use super::xml::{Attribute, Element};
 use crate::error::{ReadError, TextError};
@@ -350,14 +349,4 @@ fn only_in_stars(element: &Element) -> Result<(), TextError> {
         let problem = format!("<{}> in a zone that is no cluster", child.name);
         Err(child.refuse(problem, "a zone with routing=\"Cluster\" around it"))
     })
-}
-
-/// The properties of an element. Of several with one name the first counts, as in SimGrid.
-pub(super) fn properties(element: &Element) -> Result<Properties, TextError> {
-    let mut properties = Properties::new();
-    for prop in element.children.iter().filter(|child| child.name == "prop") {
-        let value = prop.need("value")?.value.clone();
-        properties.entry(prop.id()?.value.clone()).or_insert(value);
-    }
-    Ok(properties)
 }

@@ -4,7 +4,8 @@
 //! `SHARED`. There is a backbone if the cluster gives it a bandwidth. Its router is in the middle and has the
 //! name `PREFIX` `ID` `_router` `SUFFIX`.
 
-use super::build::{Builder, MOST_HOSTS, properties};
+use super::build::{Builder, MOST_HOSTS};
+use super::parts::properties;
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;

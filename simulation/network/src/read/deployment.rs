@@ -4,7 +4,7 @@
 //! Invariants: no text makes the reader panic; every host in a deployment exists in the platform, and no
 //! actor ends before it starts.
 
-use super::build::properties;
+use super::parts::properties;
 use super::words;
 use super::xml::{self, Attribute, Element};
 use crate::error::{ReadError, TextError};

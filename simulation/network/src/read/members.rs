@@ -3,15 +3,12 @@
 //! Coordinates are read and kept wherever the format allows them. Only Vivaldi zones use them, and there
 //! every host has three.
 
-use super::build::{Builder, properties};
-use super::units;
-use super::xml::{Attribute, Element};
+use super::build::Builder;
+use super::parts::properties;
+use super::units::{self, coordinates};
+use super::xml::Element;
 use crate::error::TextError;
 use crate::platform::{PointId, Sharing, ZoneId};
-
-const COORDINATES: &str = "numbers with blanks between them: x, y and height, in milliseconds";
-/// The greatest coordinate, in milliseconds: 31 years.
-const MOST_COORDINATE: f64 = 1e12;
 
 impl<'t> Builder<'t, '_> {
     pub fn host(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), TextError> {
@@ -125,13 +122,4 @@ fn check_removed(element: &Element) -> Result<(), TextError> {
         }
     }
     Ok(())
-}
-
-pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
-    let number = |word: &str| word.parse().ok().filter(|number: &f64| number.abs() <= MOST_COORDINATE);
-    let numbers: Option<Vec<f64>> = attribute.value.split_whitespace().map(number).collect();
-    numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| {
-        let problem = format!("`coordinates` cannot be \"{}\"", attribute.value);
-        attribute.refuse(problem, COORDINATES)
-    })
 }

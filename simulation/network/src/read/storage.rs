@@ -5,20 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{Builder, properties};
+use super::build::Builder;
+use super::parts::{Stores, properties};
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
 use crate::platform::{HostId, Properties};
 use crate::storage::{Disk, Storage};
-
-/// The storage elements read so far.
-#[derive(Default)]
-pub(super) struct Stores<'t> {
-    kinds: BTreeMap<&'t str, &'t Element>,
-    stores: Vec<&'t Element>,
-    mounts: Vec<(&'t Element, HostId)>,
-}
 
 impl<'t> Builder<'t, '_> {
     /// Records a `<storage_type>` or `<storage>`.

@@ -7,78 +7,11 @@
 use std::collections::BTreeMap;
 
 use super::build::Builder;
-use super::units;
-use super::xml::{Attribute, Element};
+use super::parts::{Connection, KINDS, Of, Source};
+use super::xml::Element;
 use crate::error::{ReadError, TextError};
-use crate::platform::{Kind, Link};
+use crate::platform::Kind;
 use crate::profile::Profile;
-
-/// The quantity that a profile changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Of {
-    HostState,
-    Speed,
-    LinkState,
-    Bandwidth,
-    Latency,
-}
-
-const KINDS: [(&str, Of); 5] = [
-    ("HOST_AVAIL", Of::HostState),
-    ("SPEED", Of::Speed),
-    ("LINK_AVAIL", Of::LinkState),
-    ("BANDWIDTH", Of::Bandwidth),
-    ("LATENCY", Of::Latency),
-];
-
-impl Of {
-    /// The allowed values: as a predicate and in words.
-    fn values(self) -> (fn(f64) -> bool, &'static str) {
-        match self {
-            // SimGrid takes every number that is not above 0 for off.
-            Self::HostState | Self::LinkState => {
-                (|value| value.is_finite(), "0 for off, a number above 0 for on")
-            }
-            Self::Speed => (|value| (0.0..=1e30).contains(&value), "a share of the speed, from 0 on"),
-            Self::Bandwidth => (units::is_bandwidth, "bytes per second from 0.001 to 1e24"),
-            Self::Latency => (units::is_latency, "seconds from 1e-15 to 1e9, or 0"),
-        }
-    }
-
-    /// The link's field for it.
-    fn of_link(self, link: &mut Link) -> &mut Option<Profile> {
-        match self {
-            Self::Bandwidth => &mut link.bandwidth_profile,
-            Self::Latency => &mut link.latency_profile,
-            _ => &mut link.state_profile,
-        }
-    }
-}
-
-/// A profile to be read, and its host or link.
-pub(super) struct Connection<'t> {
-    of: Of,
-    /// The name of the host or link.
-    target: &'t Attribute,
-    source: Source<'t>,
-}
-
-#[derive(Clone, Copy)]
-enum Source<'t> {
-    File(&'t Attribute),
-    /// The `<trace>` of this name.
-    Trace(&'t Attribute),
-}
-
-impl<'t> Source<'t> {
-    /// Whether it is a file, and the name of the file or trace.
-    fn key(self) -> (bool, &'t str) {
-        match self {
-            Self::File(file) => (true, &file.value),
-            Self::Trace(id) => (false, &id.value),
-        }
-    }
-}
 
 impl<'t> Builder<'t, '_> {
     /// Records a `<trace>` or `<trace_connect>`.

@@ -158,6 +158,20 @@ pub(super) fn count(attribute: &Attribute, least: u32, most: u32) -> Result<u32,
     })
 }
 
+const COORDINATES: &str = "numbers with blanks between them: x, y and height, in milliseconds";
+/// The greatest coordinate, in milliseconds: 31 years.
+const MOST_COORDINATE: f64 = 1e12;
+
+/// The value of an attribute `coordinates`; at least one number.
+pub(super) fn coordinates(attribute: &Attribute) -> Result<Vec<f64>, TextError> {
+    let number = |word: &str| word.parse().ok().filter(|number: &f64| number.abs() <= MOST_COORDINATE);
+    let numbers: Option<Vec<f64>> = attribute.value.split_whitespace().map(number).collect();
+    numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| {
+        let problem = format!("`coordinates` cannot be \"{}\"", attribute.value);
+        attribute.refuse(problem, COORDINATES)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

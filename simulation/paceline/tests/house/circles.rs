@@ -27,7 +27,6 @@ const KNOWN: &[&str] = &[
     "simulation/engine run: build course end real_time together",
     "simulation/kernel .: at_work context digest event fault federate model origin outbox panics partition protocol queue waiting withdrawn world",
     "simulation/network .: platform routing storage",
-    "simulation/network read: build members storage traces",
     "simulation/processes .: activity context desk process sync",
     "simulation/processes core: carrier line parcels",
     "simulation/processes federates: agenda mail",
