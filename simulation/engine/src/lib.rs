@@ -48,6 +48,7 @@ pub use run::{Lateness, Reached, Run, SendError, Sender, Sent, Stepped, default_
 pub use simulation::Simulation;
 pub use speculation::{Optimistic, Speculation};
 pub use watch::determinism;
+pub use watch::gauges::{Gauge, Gauges, Messages};
 pub use watch::monitor::{MOST_THREADS, Monitor, ThreadsError};
 pub use watch::observer::{Observer, Pause, WindowOpened};
 pub use watch::trace::{Record, RecordKind, TraceSink};

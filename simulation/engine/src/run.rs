@@ -14,7 +14,7 @@ mod together;
 
 use std::sync::Arc;
 
-use paceline_kernel::{LpId, Model, Time};
+use paceline_kernel::{Federate, LpId, Model, Time};
 use thiserror::Error;
 
 pub use build::default_federates;
@@ -27,6 +27,7 @@ pub(crate) use together::protocol;
 
 use crate::outside::Outsiders;
 use crate::panics::guarded;
+use crate::watch::monitor::Halt;
 use crate::{Monitor, Report, RunError, Simulation, ThreadsError};
 
 /// How a call of a [`Run`] ended.
@@ -40,6 +41,9 @@ pub enum Reached {
     /// The run was asked to stop ([`Monitor::stop`]). Federates stand where their batches ended;
     /// [`Run::time`] is how far all of them have come.
     Stopped,
+    /// The owner has asked for it ([`Monitor::ask_back`]): it can be looked at, and goes on with the next
+    /// call.
+    Paused,
 }
 
 /// Why an event from outside was refused.
@@ -215,7 +219,8 @@ impl<M: Model> Run<M> {
         // any more.
         self.failed = ran.is_err();
         Ok(match ran? {
-            (Some(_), _) => Reached::Stopped,
+            (Some(Halt::Stop), _) => Reached::Stopped,
+            (Some(Halt::Pause), _) => Reached::Paused,
             (None, next) if next >= horizon => Reached::End,
             (None, _) => Reached::Time,
         })
@@ -242,6 +247,32 @@ impl<M: Model> Run<M> {
         });
         self.failed = stepped.is_err();
         stepped
+    }
+
+    /// Whether [`Run::run_event`] can run events: all federates are in this process, and none outside.
+    pub fn can_step(&self) -> bool {
+        self.course.peers.is_none() && self.course.outsiders.is_empty()
+    }
+
+    /// The LP that handles the next event in the total order, and when; none where no event is left before
+    /// the horizon, or where events cannot be run one by one. [`Run::run_event`] runs that event, unless one
+    /// is sent in before it.
+    pub fn next_event(&mut self) -> Option<(LpId, Time)> {
+        if self.failed || !self.can_step() { None } else { self.course.peek(self.simulation.until) }
+    }
+
+    /// Ties simulated time to real time from here on, as [`Simulation::pace`] does, or with none no longer.
+    /// Also to be called where a run goes on after its owner has kept it waiting, which else counts as being
+    /// late.
+    pub fn set_pace(&mut self, factor: Option<f64>) {
+        self.simulation.pace = factor;
+        self.course.tie = None;
+    }
+
+    /// Events waiting in each federate of this process, by its number in the leg that has ended: federates
+    /// may be merged, and LPs move.
+    pub fn pending_by_federate(&self) -> Vec<usize> {
+        self.course.federates.iter().map(Federate::live).collect()
     }
 
     /// Sends an event from outside: it happens to `lp` at `at`, after all events at `at` that LPs have sent

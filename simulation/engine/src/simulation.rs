@@ -15,8 +15,8 @@ use crate::watch::lvt::Publishing;
 use crate::watch::observer::Observing;
 use crate::watch::trace::Tracing;
 use crate::{
-    CheckpointError, Checkpoints, Monitor, Observer, Outside, Protocol, Report, Run, RunError, Speculation,
-    TraceSink,
+    CheckpointError, Checkpoints, Gauges, Monitor, Observer, Outside, Protocol, Report, Run, RunError,
+    Speculation, TraceSink,
 };
 
 /// The function that is called with the reason why a checkpoint could not be written.
@@ -274,7 +274,13 @@ impl<M: Model> Simulation<M> {
 
     /// Gives `sink` records of what the workers do when, in bunches, from all workers at the same time.
     pub fn trace(mut self, sink: Arc<dyn TraceSink>) -> Self {
-        self.tracing = Tracing::to(sink);
+        self.tracing.set_sink(sink);
+        self
+    }
+
+    /// Keeps `gauges` of the federates, to be read by anybody while the run goes on.
+    pub fn gauges(mut self, gauges: &Gauges) -> Self {
+        self.tracing.set_gauges(gauges.clone());
         self
     }
 

@@ -159,6 +159,8 @@ impl<'a, M: Model> Channelled<'a, M> {
         self.shared.monitor.advance(Time::ZERO, events);
         desk.lvt.publish(|| floor);
         desk.recorder.slice(RecordKind::Run, Some(id), start_ns, floor, events);
+        desk.recorder.sent(id, &desk.outbox);
+        desk.recorder.flushed();
         if progress == Progress::Faulty {
             return Err(federate.trouble().expect("a faulty federate has trouble").into());
         }

@@ -145,13 +145,16 @@ impl<'a, M: Model> Optimistic<'a, M> {
             desk.lvt.publish(|| floor);
             desk.recorder.slice(kind, Some(id), start_ns, floor, ran);
         }
+        desk.recorder.front(id, front);
+        desk.recorder.sent(id, &desk.outbox);
         self.shared.monitor.advance(Time::ZERO, warp.events() - committed);
         Some(Stand { turn, floor, wants, front, effort })
     }
 
     /// Delivers what the federates on the desk have sent, and reports them.
     fn hand_over(&self, desk: &mut Desk<M::Event>) {
-        let Desk { outbox, spare, receivers, .. } = desk;
+        let Desk { outbox, spare, receivers, recorder, .. } = desk;
+        recorder.flushed();
         outbox.flush_mail(|to, mail, least| {
             receivers.push((to, least));
             if let Some(peers) = self.shared.elsewhere(to) {

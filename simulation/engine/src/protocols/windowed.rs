@@ -219,6 +219,7 @@ impl<'a, M: Model> Windowed<'a, M> {
         self.shared.monitor.advance(Time::ZERO, events);
         desk.lvt.publish(|| lvt.min(bound));
         desk.recorder.slice(RecordKind::Run, Some(federate), start_ns, lvt.min(bound), events);
+        desk.recorder.sent(federate, &desk.outbox);
         let trouble = local.trouble();
         drop(seated);
         if let Some(trouble) = trouble {
@@ -297,6 +298,7 @@ impl<'a, M: Model> Windowed<'a, M> {
             }
             receivers.push((federate, least));
         });
+        recorder.flushed();
         // By now messages are in their inboxes: once the window closes, any worker may run their receivers.
         let mut state = lock(&self.shared.state);
         for (federate, time) in through.iter().chain(receivers.iter()) {

@@ -78,7 +78,8 @@ pub(super) struct Course<M: Model> {
 }
 
 impl<M: Model> Course<M> {
-    /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped.
+    /// Runs leg after leg until everything before `until` has happened; says so, or that it was stopped or
+    /// asked back.
     pub(super) fn run(&mut self, simulation: &Simulation<M>, until: Time) -> Result<Option<Halt>, RunError> {
         // The first call has a leg even if nothing happens in it: a report has at least one. Of several
         // processes all return here or none: `lvt` is then what they have agreed on after the last call.
@@ -94,11 +95,14 @@ impl<M: Model> Course<M> {
         self.least = self.least_of_all(least_here)?;
         let reached = self.lvt();
         assert!(
-            halt == Some(Halt::Stop) || reached >= until,
+            halt.is_some() || reached >= until,
             "no protocol ends while events are left before the time that it is to come to"
         );
         self.come_to(reached.min(until));
-        self.report_pause(simulation);
+        // A run that its owner asked back has reported its pause at the end of the leg.
+        if halt != Some(Halt::Pause) {
+            self.report_pause(simulation);
+        }
         Ok(halt)
     }
 
@@ -124,6 +128,10 @@ impl<M: Model> Course<M> {
         let Simulation { monitor, leg_events, .. } = simulation;
         self.follow_threads(simulation);
         self.regroup(simulation);
+        // The pause that came with it is forgotten by now.
+        if self.peers.is_none() && monitor.is_wanted_back() {
+            monitor.pause();
+        }
         let (mut since, mut events) = (Instant::now(), self.events());
         loop {
             let workers = if self.way.protocol == Protocol::Sequential { 1 } else { self.threads };
@@ -181,6 +189,10 @@ impl<M: Model> Course<M> {
                         self.checkpoint(simulation)?;
                     }
                     self.look(simulation)?;
+                    // With other processes all would have to come back at the same pause.
+                    if self.peers.is_none() && monitor.take_wanted_back() {
+                        return Ok(Some(Halt::Pause));
+                    }
                 }
             }
         }

@@ -64,7 +64,7 @@ impl<E> Entrance<E> {
             if left.is_zero() {
                 return true;
             }
-            if !waiting.is_empty() || monitor.stopped() {
+            if !waiting.is_empty() || monitor.stopped() || monitor.is_wanted_back() {
                 return false;
             }
             let woken = self.changed.wait_timeout(waiting, left.min(LOOK));
@@ -178,6 +178,10 @@ impl<M: Model> Course<M> {
                 }
                 self.checkpoint(simulation)?;
                 return Ok(Some(Halt::Stop));
+            }
+            // It has not begun what is not due: there is no leg to end.
+            if self.peers.is_none() && !in_time && simulation.monitor.take_wanted_back() {
+                return Ok(Some(Halt::Pause));
             }
             if !in_time {
                 continue;

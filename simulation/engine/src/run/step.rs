@@ -96,6 +96,19 @@ impl<M: Model> Course<M> {
         least
     }
 
+    /// The receiver and the time of the least event before `until`, which stays where it is.
+    pub(super) fn peek(&mut self, until: Time) -> Option<(LpId, Time)> {
+        loop {
+            let (id, event) = self.take_least(until)?;
+            let next = (event.to(), event.time());
+            // One that its LP has cancelled will not happen.
+            if !self.federates[id].pass_over(&self.partition, &event) {
+                self.federates[id].receive([event]);
+                return Some(next);
+            }
+        }
+    }
+
     /// Runs the least event before the horizon.
     pub(super) fn step(&mut self, simulation: &Simulation<M>) -> Result<Option<Stepped<M::Event>>, RunError> {
         if let Some(peers) = &self.peers {

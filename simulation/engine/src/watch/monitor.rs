@@ -46,6 +46,8 @@ pub struct Monitor(Arc<Shared>);
 struct Shared {
     stop: AtomicBool,
     pause: AtomicBool,
+    /// The owner of the run wants it back.
+    wanted_back: AtomicBool,
     /// A pause is granted when this many events have been committed in all, and not since the last pause.
     pause_events: AtomicU64,
     /// Or once the run is beyond this time: guests that send nothing have no events.
@@ -99,6 +101,16 @@ impl Monitor {
         self.0.wanted.store(threads, Ordering::SeqCst);
         self.pause();
         Ok(())
+    }
+
+    /// Asks the run to come back to its owner after the batches in hand:
+    /// [`Run::run_until`](crate::Run::run_until) then gives [`Reached::Paused`](crate::Reached::Paused), and
+    /// goes on with the next call. A leg runs one event at least before it ends. Runs of several processes do
+    /// not come back.
+    pub fn ask_back(&self) {
+        self.0.wanted_back.store(true, Ordering::SeqCst);
+        // After the reason for it: whoever sees the pause finds why.
+        self.pause();
     }
 
     /// Worker threads of the run at the moment; zero before it starts.
@@ -179,6 +191,16 @@ impl Monitor {
     pub(crate) fn take_wanted(&self) -> Option<u32> {
         self.0.pause.store(false, Ordering::SeqCst);
         Some(self.0.wanted.load(Ordering::SeqCst)).filter(|threads| *threads > 0)
+    }
+
+    /// Whether the owner of the run wants it back.
+    pub(crate) fn is_wanted_back(&self) -> bool {
+        self.0.wanted_back.load(Ordering::SeqCst)
+    }
+
+    /// The same; forgets it.
+    pub(crate) fn take_wanted_back(&self) -> bool {
+        self.0.wanted_back.swap(false, Ordering::SeqCst)
     }
 
     pub(crate) fn has_wanted(&self) -> bool {

@@ -15,7 +15,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use paceline_kernel::Time;
+use paceline_kernel::{Outbox, Time};
+
+use super::gauges::{Counted, Gauges, Table};
 
 /// Records that a worker gathers before it hands them over.
 const BUNCH: usize = 1 << 10;
@@ -111,34 +113,53 @@ pub trait TraceSink: Send + Sync {
 
 /// Where the records of a run go, if anywhere, and when the run began.
 #[derive(Clone, Default)]
-pub(crate) struct Tracing(Option<(Arc<dyn TraceSink>, Instant)>);
+pub(crate) struct Tracing {
+    sink: Option<Arc<dyn TraceSink>>,
+    gauges: Option<Gauges>,
+    start: Option<Instant>,
+}
 
 impl Tracing {
-    /// Records go to `sink`; their times count from `begin`.
-    pub(crate) fn to(sink: Arc<dyn TraceSink>) -> Self {
-        Self(Some((sink, Instant::now())))
+    pub(crate) fn set_sink(&mut self, sink: Arc<dyn TraceSink>) {
+        self.sink = Some(sink);
+    }
+
+    pub(crate) fn set_gauges(&mut self, gauges: Gauges) {
+        self.gauges = Some(gauges);
     }
 
     pub(crate) fn begin(&mut self) {
-        if let Some((sink, start)) = &mut self.0 {
-            *start = Instant::now();
-            sink.begin(*start);
+        let start = *self.start.insert(Instant::now());
+        if let Some(sink) = &self.sink {
+            sink.begin(start);
         }
     }
 
     /// Workers are about to run federates.
     pub(crate) fn start(&self, workers: u32, federates: u32) {
-        if let Some((sink, _)) = &self.0 {
+        if let Some(sink) = &self.sink {
             sink.start(workers, federates);
+        }
+        if let Some(gauges) = &self.gauges {
+            gauges.start(workers, federates);
         }
     }
 
     /// The recorder of a worker, or of the run as a whole.
     pub(crate) fn recorder(&self, worker: Option<u32>) -> Recorder {
-        let tape = self.0.as_ref().map(|(sink, start)| {
-            let (sink, start) = (Arc::clone(sink), *start);
-            // Boxed, so that a recorder that is off is a word.
-            Box::new(Tape { sink, start, worker, gvt: Time::ZERO, records: Vec::with_capacity(BUNCH) })
+        let Self { sink, gauges, start } = self;
+        let records = if sink.is_some() { Vec::with_capacity(BUNCH) } else { Vec::new() };
+        // Boxed, so that a recorder that is off is a word.
+        let tape = (sink.is_some() || gauges.is_some()).then(|| {
+            Box::new(Tape {
+                sink: sink.clone(),
+                gauges: gauges.as_ref().map(Gauges::table),
+                counted: Counted::default(),
+                start: start.unwrap_or_else(Instant::now),
+                worker,
+                gvt: Time::ZERO,
+                records,
+            })
         });
         Recorder { tape }
     }
@@ -153,12 +174,15 @@ impl Tracing {
 
 impl std::fmt::Debug for Tracing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "on" } else { "off" })
+        let (sink, gauges) = (self.sink.is_some(), self.gauges.is_some());
+        f.write_str(if sink || gauges { "on" } else { "off" })
     }
 }
 
 struct Tape {
-    sink: Arc<dyn TraceSink>,
+    sink: Option<Arc<dyn TraceSink>>,
+    gauges: Option<Arc<Table>>,
+    counted: Counted,
     start: Instant,
     worker: Option<u32>,
     /// The GVT recorded last.
@@ -172,6 +196,12 @@ impl Tape {
     }
 
     fn push(&mut self, record: Record) {
+        if let Some(gauges) = &self.gauges {
+            note(gauges, &record);
+        }
+        if self.sink.is_none() {
+            return;
+        }
         self.records.push(record);
         if self.records.len() >= BUNCH {
             self.hand_over();
@@ -179,10 +209,26 @@ impl Tape {
     }
 
     fn hand_over(&mut self) {
-        if !self.records.is_empty() {
-            self.sink.record(&self.records);
+        if let Some(sink) = &self.sink
+            && !self.records.is_empty()
+        {
+            sink.record(&self.records);
             self.records.clear();
         }
+    }
+}
+
+/// Moves the gauges by what a record says.
+fn note(gauges: &Table, record: &Record) {
+    let Record { kind, worker, federate, start_ns, end_ns, time, count } = *record;
+    let ns = end_ns.saturating_sub(start_ns);
+    match (kind, worker, federate) {
+        (RecordKind::Wait, Some(worker), _) => gauges.note_wait(worker, ns),
+        (RecordKind::Run | RecordKind::Ahead, _, Some(federate)) => {
+            gauges.note_run(worker, federate, ns, time, count);
+        }
+        (RecordKind::Rollback, _, Some(federate)) => gauges.note_rollback(federate, ns, time, count),
+        _ => {}
     }
 }
 
@@ -224,6 +270,32 @@ impl Recorder {
     #[inline]
     pub(crate) fn waited(&mut self, start_ns: u64) {
         self.slice(RecordKind::Wait, None, start_ns, Time::MAX, 0);
+    }
+
+    /// Federate `federate` has sent what is new in the outbox since the last call.
+    #[inline]
+    pub(crate) fn sent<E>(&mut self, federate: u32, outbox: &Outbox<E>) {
+        if let Some(tape) = &mut self.tape
+            && let Some(gauges) = &tape.gauges
+        {
+            tape.counted.count(gauges, federate, outbox);
+        }
+    }
+
+    /// What was in the outbox is handed over.
+    #[inline]
+    pub(crate) fn flushed(&mut self) {
+        if let Some(tape) = &mut self.tape {
+            tape.counted.clear();
+        }
+    }
+
+    /// Federate `federate` has run ahead as far as `front`.
+    #[inline]
+    pub(crate) fn front(&self, federate: u32, front: Time) {
+        if let Some(gauges) = self.tape.as_ref().and_then(|tape| tape.gauges.as_ref()) {
+            gauges.note_front(federate, front);
+        }
     }
 
     /// No federate is before `time` any more. To be called under the lock under which that is known, so that

@@ -15,6 +15,7 @@ mod channels;
 mod determinism;
 mod digest;
 mod distances;
+mod gauges;
 mod gears;
 mod hard;
 mod layout;

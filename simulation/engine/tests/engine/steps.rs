@@ -120,7 +120,7 @@ fn stroll(run: &mut Run<Mesh>, time: Time, rng: &mut Rng, what: &str) {
     let fail = |error: RunError| -> ! { panic!("{what}: {error}") };
     for _ in 0..rng.below(6) {
         let Some(next) = run.next_time().filter(|next| *next < time) else { break };
-        match rng.below(5) {
+        match rng.below(6) {
             0 => {
                 let between = next.as_nanos() + rng.below(2 + (time - next).as_nanos().min(1 << 32));
                 run.run_until(Time::nanos(between).min(time)).unwrap_or_else(|error| fail(error));
@@ -129,8 +129,18 @@ fn stroll(run: &mut Run<Mesh>, time: Time, rng: &mut Rng, what: &str) {
                 run.run_window().unwrap_or_else(|error| fail(error));
             }
             2 => run.set_threads(1 + rng.below(4) as u32).expect("the number is allowed"),
+            3 => {
+                let happened = run.events();
+                run.monitor().ask_back();
+                let reached = run.run_until(time).unwrap_or_else(|error| fail(error));
+                assert!(reached == Reached::Paused || run.time() == time.min(run.model().until()), "{what}");
+                assert!(run.events() >= happened && run.time() <= time, "{what}: it has not gone too far");
+            }
             _ => {
                 let (waiting, happened) = (run.pending(), run.events());
+                let peeked = run.next_event().map(|(_, at)| at);
+                assert_eq!(peeked, run.can_step().then_some(next), "{what}");
+                assert_eq!(run.pending(), waiting, "{what}: to look takes nothing out");
                 let stepped = run.run_event().unwrap_or_else(|error| fail(error));
                 let stepped = stepped.expect("there is an event");
                 assert_eq!((stepped.time, run.time()), (next, next), "{what}");
