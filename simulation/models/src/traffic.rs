@@ -38,7 +38,8 @@
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only
 //! during the run; `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event
 //! handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the simulation; `undo`
-//! undoes events in optimistic runs, by reverse computation. Results: `output`, `results`.
+//! undoes events in optimistic runs, by reverse computation. Results: `output`, `results`; `picture` draws a
+//! run that goes on.
 
 mod admit;
 mod demand;
@@ -49,6 +50,7 @@ mod network;
 mod node;
 mod output;
 mod partition;
+mod picture;
 mod results;
 mod routes;
 mod scene;
@@ -62,7 +64,7 @@ mod words;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Undo, UndoFn};
 
@@ -92,6 +94,8 @@ pub struct Traffic {
     room: Vec<u32>,
     /// What results say of the input: what was left out of it or filled in.
     notes: Vec<(&'static str, serde_json::Value)>,
+    /// Where nodes are drawn, once they are.
+    places: OnceLock<Vec<(f64, f64)>>,
 }
 
 /// The room of a road that holds any number of vehicles.
@@ -155,6 +159,7 @@ impl Traffic {
             layout,
             rules,
             notes: Vec::new(),
+            places: OnceLock::new(),
         })
     }
 

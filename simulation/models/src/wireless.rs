@@ -36,6 +36,7 @@
 pub(crate) mod deal;
 mod event;
 mod host;
+pub(crate) mod picture;
 pub(crate) mod region;
 mod results;
 pub(crate) mod settings;

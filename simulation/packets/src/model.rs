@@ -16,7 +16,7 @@ mod state;
 mod switches;
 mod web;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use paceline_kernel::{Channels, Context, Digest, LpId, Model, Partition, Time};
 
@@ -62,6 +62,8 @@ pub struct Packets {
     pub(crate) stations: Option<Arc<Stations>>,
     /// Web clients and servers that exchange frames with them.
     pub(crate) web: Option<Arc<WebTable>>,
+    /// Where nodes are drawn, once they are.
+    pub(crate) places: OnceLock<Vec<(f64, f64)>>,
 }
 
 impl Packets {
@@ -88,6 +90,7 @@ impl Packets {
             capture: None,
             stations: None,
             web: None,
+            places: OnceLock::new(),
         };
         model.lookahead = model.least_delay();
         Ok(model)

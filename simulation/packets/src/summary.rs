@@ -5,16 +5,19 @@
 //! once.
 
 mod applications;
+mod picture;
 mod queues;
 mod rows;
 mod times;
 mod unfinished;
 mod web;
 
-use paceline_results::{Results, RunFacts, Summary};
+use paceline_kernel::{LpId, Time};
+use paceline_results::{Picture, Results, RunFacts, Summary};
 
 use crate::capture;
 use crate::frame::FrameCounts;
+use crate::model::NodeState;
 use crate::results::NetResults;
 use crate::{NetOutput, Network, Packets};
 
@@ -70,6 +73,10 @@ impl Results for Packets {
             lines.try_for_each(|(number, row)| to.write_all(row.line(number, &names).as_bytes()))
         });
         Ok(summary)
+    }
+
+    fn picture(&self, at: Time, states: &mut dyn Iterator<Item = (LpId, &NodeState)>) -> Option<Picture> {
+        Some(self.draw(at, states))
     }
 }
 

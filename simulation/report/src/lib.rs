@@ -30,3 +30,4 @@ pub use perfetto::{
 pub use plot::svg;
 pub use sweep::{Curve, Sweep, Wanted};
 pub use table::Table;
+pub use theme::style_sheet;

@@ -55,7 +55,7 @@ const SCALE: [Ink; COLOURS] = [
 /// Layout, and what colours are for.
 const LAYOUT: &str = include_str!("page/page.css");
 
-/// The style sheet of a page.
+/// The style sheet of a page, light and dark, which figures ([`svg`](crate::svg)) take their colours from.
 pub fn style_sheet() -> String {
     let all = || TEXTS.iter().chain(&GROUNDS).chain(&GUIDES).chain(&SERIES).chain(&SCALE);
     let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());

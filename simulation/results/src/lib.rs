@@ -1,5 +1,5 @@
 //! The results of a finished run: lines for the summary, files for users that ask for them, and the
-//! [`statistics`] that models gather for both.
+//! [`statistics`] that models gather for both. And the [`Picture`] of a model while it runs.
 //!
 //! Invariant: results depend on the model and its outputs only, so they are the same, byte for byte, under
 //! every protocol, partition and number of threads. There is one output per federate; a model joins and sorts
@@ -11,16 +11,18 @@
 #![forbid(unsafe_code)]
 
 mod outputs;
+mod picture;
 pub mod statistics;
 mod table;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use paceline_kernel::{Model, Time};
+use paceline_kernel::{LpId, Model, Time};
 use serde_json::Value;
 
 pub use outputs::{Note, Output, OutputError, Outputs};
+pub use picture::{Edge, Picture, Point, arrange};
 pub use table::{Column, Values};
 
 /// What is known of every run besides the model's outputs, in every mode.
@@ -64,6 +66,15 @@ pub trait Results: Model {
     fn results(&self, outputs: Vec<Self::Output>, facts: &RunFacts) -> Result<Summary, String> {
         let _ = (outputs, facts);
         Ok(Summary::default())
+    }
+
+    /// Draws the model as it is at `at`, for the page of `--live`: `states` are those of all LPs, in the
+    /// order of their numbers. Called some times a second while the run stands still, so it is to be quick;
+    /// what it takes is measured, and it is called the less often the longer it takes. A model that says
+    /// nothing is not drawn.
+    fn picture(&self, at: Time, states: &mut dyn Iterator<Item = (LpId, &Self::State)>) -> Option<Picture> {
+        let _ = (at, states);
+        None
     }
 }
 

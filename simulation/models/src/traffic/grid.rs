@@ -49,6 +49,28 @@ impl Grid {
         (row, column)
     }
 
+    /// Where a node is drawn, in blocks; rows go down.
+    pub fn drawn_at(self, node: u32) -> (f64, f64) {
+        let last = f64::from(self.side - 1);
+        let (inner, sources, sinks) = (self.inner(), self.sources().start, self.sinks().start);
+        // Which side of the grid, and how far along it.
+        let border = |number: u32| (number / self.side, f64::from(number % self.side));
+        match node {
+            node if node < inner => {
+                let (row, column) = self.place(node);
+                (f64::from(column), last - f64::from(row))
+            }
+            node if node < sinks => match border(node - sources) {
+                (0, along) => (-1.0, last - along),
+                (_, along) => (last + 1.0, last - along),
+            },
+            node => match border(node - sinks) {
+                (0, along) => (along, last + 1.0),
+                (_, along) => (along, -1.0),
+            },
+        }
+    }
+
     /// How many nodes are intersections: those from 0 on.
     pub fn inner(self) -> u32 {
         self.side * self.side

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::Time;
+use paceline_kernel::{LpId, Time};
 
 use super::output::{LINKS, Output, TRIPS, write_links, write_trips};
-use super::{ANY_ROOM, Traffic};
-use paceline_results::{Results, RunFacts, Summary};
+use super::{ANY_ROOM, Node, Traffic};
+use paceline_results::{Picture, Results, RunFacts, Summary};
 
 impl Results for Traffic {
     fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {
@@ -23,6 +23,10 @@ impl Results for Traffic {
         self.measure(&all, &mut summary);
         self.files(all, &mut summary);
         Ok(summary)
+    }
+
+    fn picture(&self, _: Time, states: &mut dyn Iterator<Item = (LpId, &Node)>) -> Option<Picture> {
+        Some(self.draw(states))
     }
 }
 

@@ -7,8 +7,12 @@ use serde_json::Value;
 
 use super::host::MOST;
 use super::space::{Point, Space};
-use super::{Deliveries, Motion, Wireless};
-use paceline_results::{Column, Results, RunFacts, Summary};
+use super::{Deliveries, Entity, Motion, Wireless, picture};
+use paceline_kernel::{LpId, Time};
+use paceline_results::{Column, Picture, Results, RunFacts, Summary};
+
+/// A host that hears so many pings for each that it sends is drawn as the busiest.
+const NEIGHBOURS_SHOWN: f64 = 20.0;
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +112,18 @@ impl Results for Wireless {
         let (hosts, space, motion) = (all.hosts, self.space, self.motion.clone());
         summary.table("hosts.csv", &HOSTS, move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
+    }
+
+    fn picture(&self, _: Time, states: &mut dyn Iterator<Item = (LpId, &Entity)>) -> Option<Picture> {
+        // Hosts come first.
+        let host = |(_, entity): (LpId, &Entity)| match entity {
+            Entity::Host(host) => {
+                Some((host.at, host.heard as f64 / f64::from(host.pings.max(1)) / NEIGHBOURS_SHOWN))
+            }
+            Entity::Region(_) => None,
+        };
+        let hosts: Vec<_> = states.map_while(host).collect();
+        Some(picture::draw(self.space, self.grid.range, &hosts, "20 pings heard a ping sent"))
     }
 }
 

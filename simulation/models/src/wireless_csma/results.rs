@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 
-use paceline_kernel::Time;
+use paceline_kernel::{LpId, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Csma, Motion, Tally};
+use super::{Csma, CsmaEntity, Motion, Tally};
 use crate::wireless::space::{Point, Space};
-use crate::wireless::sum;
-use paceline_results::{Column, Results, RunFacts, Summary};
+use crate::wireless::{picture, sum};
+use paceline_results::{Column, Picture, Results, RunFacts, Summary};
+
+/// A host with so many frames to send is drawn as the busiest.
+const FRAMES_SHOWN: f64 = 10.0;
 
 /// The output of one federate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +65,16 @@ impl Results for Csma {
         let (space, motion) = (self.space, self.motion.clone());
         summary.table("hosts.csv", &HOSTS, move |to| write_hosts(to, &hosts, space, &motion));
         Ok(summary)
+    }
+
+    fn picture(&self, _: Time, states: &mut dyn Iterator<Item = (LpId, &CsmaEntity)>) -> Option<Picture> {
+        // Hosts come first.
+        let host = |(_, entity): (LpId, &CsmaEntity)| match entity {
+            CsmaEntity::Host(host) => Some((host.at, host.queue.len() as f64 / FRAMES_SHOWN)),
+            CsmaEntity::Region(_) => None,
+        };
+        let hosts: Vec<_> = states.map_while(host).collect();
+        Some(picture::draw(self.space, self.grid.range, &hosts, "10 frames wait to be sent"))
     }
 }
 
