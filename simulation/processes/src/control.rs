@@ -61,6 +61,16 @@ impl Control {
         self.0.exchange.ask(Question::Step, patience)
     }
 
+    /// Lets the run wait before each turn until it is asked for a step, or to [go on](Self::go_on).
+    pub fn pause(&self, patience: Duration) -> Result<String, AskError> {
+        self.0.exchange.ask(Question::Hold, patience)
+    }
+
+    /// The same without waiting for the answer: a run that has not begun then waits before its first turn.
+    pub fn hold(&self) {
+        self.0.exchange.leave(Question::Hold);
+    }
+
     /// Lets a run that is stepped go on.
     pub fn go_on(&self, patience: Duration) -> Result<String, AskError> {
         self.0.exchange.ask(Question::Go, patience)

@@ -31,6 +31,8 @@ pub(crate) enum Question {
     Why(String),
     /// To let one process resume, and to wait then.
     Step,
+    /// To wait before the next turn.
+    Hold,
     /// To wait no more.
     Go,
 }
@@ -106,6 +108,13 @@ impl Exchange {
         let ended = open.stage == Stage::Ended;
         self.changed.notify_all();
         answer.ok_or(if ended { AskError::Ended } else { AskError::Busy })
+    }
+
+    /// Asks without waiting for the answer, also where nobody answers yet.
+    pub(crate) fn leave(&self, question: Question) {
+        self.lock().question = Some(question);
+        self.asked.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
     }
 
     /// Whether something is asked.

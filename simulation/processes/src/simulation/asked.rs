@@ -26,6 +26,10 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             match question {
                 Question::Why(who) => exchange.answer(self.why(&who)),
                 Question::Step => return self.stepping = Stepping::Steps,
+                Question::Hold => {
+                    self.stepping = Stepping::Holds;
+                    exchange.answer(format!("the run waits, at {}", self.core.now()));
+                }
                 Question::Go => {
                     self.stepping = Stepping::No;
                     return exchange.answer(format!("the run goes on, from {}", self.core.now()));
@@ -135,6 +139,28 @@ mod test {
         let mut plain = world(&Control::default());
         plain.spawn("gate", HostId(0), async |_: Process<u32>| ());
         assert_eq!(plain.run().unwrap().digest, digest);
+    }
+
+    #[test]
+    fn a_run_that_is_held_before_it_begins_waits_at_its_start() {
+        let control = Control::default();
+        control.hold();
+        let held = world(&control);
+        let asks = control.clone();
+        let asker = std::thread::spawn(move || {
+            loop {
+                match asks.step(PATIENCE) {
+                    Err(AskError::Federates) => std::thread::yield_now(),
+                    first => return (first, asks.pause(PATIENCE), asks.go_on(PATIENCE)),
+                }
+            }
+        });
+        let digest = held.run().unwrap().digest;
+        let (first, paused, on) = asker.join().unwrap();
+        assert!(first.as_ref().is_ok_and(|said| said.starts_with("at 0s process 0 `owner`")), "{first:?}");
+        assert_eq!(paused, Ok("the run waits, at 0s".into()));
+        assert_eq!(on, Ok("the run goes on, from 0s".into()));
+        assert_eq!(world(&Control::default()).run().unwrap().digest, digest);
     }
 
     #[test]
