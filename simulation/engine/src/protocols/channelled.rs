@@ -223,7 +223,11 @@ impl<'a, M: Model> Channelled<'a, M> {
             if let Some(peers) = self.shared.elsewhere(to) {
                 let mut events = events;
                 peers.send_promise(promise, &mut events);
-                return spare.push(events);
+                // For a promise alone no list was taken out: each would leave one more.
+                if !null {
+                    spare.push(events);
+                }
+                return;
             }
             if !null && on_demand {
                 // Whoever has an event before its bound comes to it must ask.
@@ -232,6 +236,7 @@ impl<'a, M: Model> Channelled<'a, M> {
             self.accept(to, slot, clock, events, touched);
         });
         outbox.flush(|to, events, _| assert!(events.is_empty(), "federate {id} has a channel to {to}"));
+        assert!(spare.len() <= self.seats.len(), "a worker keeps no more lists than there are federates");
     }
 
     /// Puts events and the promise that they come with into the inbox of federate `to`. If its bound rises,
