@@ -179,23 +179,29 @@ impl<M: Model> Course<M> {
                     return Ok(Some(Halt::Stop));
                 }
                 Some(Halt::Pause) => {
-                    self.report_pause(simulation);
-                    self.follow_threads(simulation);
-                    self.decide();
-                    self.regroup(simulation);
-                    self.settled(simulation, self.steward.take_failed())?;
-                    let due = self.steward.is_checkpoint_due();
-                    if self.any(due)? {
-                        self.checkpoint(simulation)?;
-                    }
-                    self.look(simulation)?;
-                    // With other processes all would have to come back at the same pause.
-                    if self.peers.is_none() && monitor.take_wanted_back() {
+                    if self.pause(simulation)? {
                         return Ok(Some(Halt::Pause));
                     }
                 }
             }
         }
+    }
+
+    /// What is due at a pause, in the order that [`Course::legs`] gives. Whether the owner has asked for the
+    /// run.
+    fn pause(&mut self, simulation: &Simulation<M>) -> Result<bool, RunError> {
+        self.report_pause(simulation);
+        self.follow_threads(simulation);
+        self.decide();
+        self.regroup(simulation);
+        self.settled(simulation, self.steward.take_failed())?;
+        let due = self.steward.is_checkpoint_due();
+        if self.any(due)? {
+            self.checkpoint(simulation)?;
+        }
+        self.look(simulation)?;
+        // With other processes all would have to come back at the same pause.
+        Ok(self.peers.is_none() && simulation.monitor.take_wanted_back())
     }
 
     /// The distances between federates, where the next leg is one of windows and they are worth it.
