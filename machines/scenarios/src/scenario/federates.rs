@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::{Cancellation, Model, Optimism, Saving, Settings, TieBreak, Time};
+use paceline_kernel::{Cancellation, Digest, Model, Optimism, Saving, Settings, TieBreak, Time};
 use paceline_machine::guests::federate::{
     FederatesError, GuestSettings, OutcomeError, Protocol, Reduction, Reported, collect, federates,
 };
@@ -16,7 +16,12 @@ use paceline_results::{Results, RunFacts, Summary};
 use paceline_scenario::{Scenario, ScenarioError, Section};
 
 use super::hosts::{count, nanos};
-use super::outcome::Simulated;
+
+/// The results of federates that are done.
+pub(super) struct Simulated {
+    pub digest: Digest,
+    pub summary: Summary,
+}
 
 /// A model, shared by all runs of the scenario.
 #[derive(Clone)]

@@ -12,6 +12,7 @@ use paceline_results::Summary;
 use thiserror::Error;
 
 use super::domains::Group;
+use super::federates::Simulated;
 use super::workload::Workload;
 
 /// The outcome of a scenario under a policy.
@@ -43,12 +44,6 @@ pub struct WorkloadOutcome {
     /// The model's digest, of federates that are done.
     pub digest: Option<Digest>,
     /// The workload's own results.
-    pub summary: Summary,
-}
-
-/// The results of federates that are done.
-pub(super) struct Simulated {
-    pub digest: Digest,
     pub summary: Summary,
 }
 

@@ -20,7 +20,6 @@ const KNOWN: &[&str] = &[
     "lab/experiments nsx: assumptions runs",
     "lab/experiments psx: scaling unstated",
     "lab/xen-lab .: experiments prediction",
-    "machines/scenarios scenario: domains federates outcome workload",
     "simulation/engine .: adapt outside panics peers protocols report run simulation speculation watch workers",
     "simulation/engine outside: ahead answers proxy",
     "simulation/engine protocols::optimistic: peers state",
