@@ -14,7 +14,8 @@ use paceline_kernel::Time;
 use thiserror::Error;
 
 use crate::statistics::{
-    Distribution, Estimate, Join, Level, LevelOverTime, Tally, TimeSeries, Transient, ValuesOverTime,
+    Distribution, Estimate, Join, Level, LevelOverTime, OverTime, Tally, TimeSeries, Transient,
+    ValuesOverTime,
 };
 
 /// What is measured, and what is reported of it. Its name is in snake_case with its unit last: `wait_min`.
@@ -313,17 +314,20 @@ impl Outputs {
     }
 
     fn estimate_of(&self, gathered: &Gathered) -> Option<Estimate> {
-        match gathered {
-            Gathered::Steady(values, _) => values.estimate(self.warm_up, self.until),
-            Gathered::SteadyLevel(level) => level.estimate(self.warm_up, self.until),
-            _ => None,
-        }
+        gathered.over_time().and_then(|steady| steady.estimate(self.warm_up, self.until))
     }
 
     fn transient_of(&self, gathered: &Gathered) -> Option<Transient> {
-        match gathered {
-            Gathered::Steady(values, _) => values.transient(self.until),
-            Gathered::SteadyLevel(level) => level.transient(self.until),
+        gathered.over_time().and_then(|steady| steady.transient(self.until))
+    }
+}
+
+impl Gathered {
+    /// What is gathered of a steady state, if it is one.
+    fn over_time(&self) -> Option<&dyn OverTime> {
+        match self {
+            Self::Steady(values, _) => Some(&**values),
+            Self::SteadyLevel(level) => Some(&**level),
             _ => None,
         }
     }

@@ -47,7 +47,7 @@ mod tally;
 pub use distribution::{Bucket, Distribution};
 pub use exact::ExactSum;
 pub use level::Level;
-pub use over_time::{LevelOverTime, Transient, ValuesOverTime};
+pub use over_time::{LevelOverTime, OverTime, Transient, ValuesOverTime};
 pub use series::{TimeSeries, write_csv};
 pub use steady::{BATCHES, Estimate, Part, batch_means, mser};
 pub use tally::Tally;

@@ -3,7 +3,7 @@
 
 use paceline_kernel::{Rng, Time};
 use paceline_results::statistics::{
-    BATCHES, LevelOverTime, Part, ValuesOverTime, batch_means, joined, mser, sample,
+    BATCHES, LevelOverTime, OverTime, Part, ValuesOverTime, batch_means, joined, mser, sample,
 };
 
 /// The autoregressive process x' = mean + factor (x - mean) + noise, with normal noise of deviation 1.

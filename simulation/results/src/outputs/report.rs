@@ -75,11 +75,8 @@ impl Outputs {
     fn means_over_time(&self) -> String {
         let mut rows = String::new();
         for (output, gathered) in &self.all {
-            let (width, means) = match gathered {
-                Gathered::Steady(values, _) => values.means(self.until),
-                Gathered::SteadyLevel(level) => level.means(self.until),
-                _ => continue,
-            };
+            let Some(steady) = gathered.over_time() else { continue };
+            let (width, means) = steady.means(self.until);
             let width_s = width.as_secs_f64();
             for (number, mean) in (0u32..).zip(means) {
                 let from_s = f64::from(number) * width_s;

@@ -21,7 +21,7 @@ const TOGETHER: usize = 5;
 ///
 /// ```
 /// use paceline_kernel::Time;
-/// use paceline_results::statistics::ValuesOverTime;
+/// use paceline_results::statistics::{OverTime, ValuesOverTime};
 ///
 /// let (warm_up, until) = (Time::secs(100), Time::secs(1000));
 /// let mut waits = ValuesOverTime::default();
@@ -57,6 +57,34 @@ pub struct Transient {
     pub is_over: bool,
 }
 
+/// What follows from equal spans of time, whatever is gathered in them. A mean is over values, or over the
+/// time of a level.
+pub trait OverTime {
+    /// The width of equal spans from the start to `until`, and what is in each.
+    fn parts(&self, until: Time) -> (Time, Vec<Part>);
+
+    /// The mean from `from` to `until` with its interval, by batch means. Spans of time that are only partly
+    /// between the two do not count. Nothing where the run is too short.
+    fn estimate(&self, from: Time, until: Time) -> Option<Estimate> {
+        let (width, parts) = self.parts(until);
+        let first = from.as_ticks().div_ceil(width.as_ticks()) as usize;
+        batch_means(parts.get(first..).unwrap_or(&[]), BATCHES)
+    }
+
+    /// The warm-up that would have been enough in a run to `until`. Nothing where it is too short.
+    fn transient(&self, until: Time) -> Option<Transient> {
+        let (width, parts) = self.parts(until);
+        transient(&parts, width)
+    }
+
+    /// The width of the spans, and the mean in each; nothing where it has no value.
+    fn means(&self, until: Time) -> (Time, Vec<Option<f64>>) {
+        let (width, parts) = self.parts(until);
+        let mean = |part: &Part| (part.weight > 0.0).then(|| part.sum / part.weight);
+        (width, parts.iter().map(mean).collect())
+    }
+}
+
 impl ValuesOverTime {
     /// Takes in `value`, which counts for the [tally](Self::tally) if `at` is not before `warm_up`.
     ///
@@ -74,25 +102,9 @@ impl ValuesOverTime {
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
+}
 
-    /// The mean from `from` to `until` with its interval, by batch means. Spans of time that are only partly
-    /// between the two do not count. Nothing where the run is too short.
-    pub fn estimate(&self, from: Time, until: Time) -> Option<Estimate> {
-        let (width, parts) = self.parts(until);
-        batch_means(after(&parts, width, from), BATCHES)
-    }
-
-    /// The warm-up that would have been enough in a run to `until`. Nothing where it is too short.
-    pub fn transient(&self, until: Time) -> Option<Transient> {
-        let (width, parts) = self.parts(until);
-        transient(&parts, width)
-    }
-
-    /// The width of equal spans of time from the start to `until`, and the mean of the values in each.
-    pub fn means(&self, until: Time) -> (Time, Vec<Option<f64>>) {
-        means(self.parts(until))
-    }
-
+impl OverTime for ValuesOverTime {
     fn parts(&self, until: Time) -> (Time, Vec<Part>) {
         let spans = self.spans.clone().until(until);
         let part = |span: &Values| Part { sum: span.sum.value(), weight: span.count as f64 };
@@ -104,7 +116,7 @@ impl ValuesOverTime {
 ///
 /// ```
 /// use paceline_kernel::Time;
-/// use paceline_results::statistics::LevelOverTime;
+/// use paceline_results::statistics::{LevelOverTime, OverTime};
 ///
 /// let (warm_up, until) = (Time::secs(10), Time::secs(1000));
 /// let mut queue = LevelOverTime::default();
@@ -143,25 +155,9 @@ impl LevelOverTime {
     pub fn level(&self) -> &Level {
         &self.level
     }
+}
 
-    /// The average from `from` to `until` with its interval, by batch means. Nothing where the run is too
-    /// short.
-    pub fn estimate(&self, from: Time, until: Time) -> Option<Estimate> {
-        let (width, parts) = self.parts(until);
-        batch_means(after(&parts, width, from), BATCHES)
-    }
-
-    /// The warm-up that would have been enough in a run to `until`. Nothing where it is too short.
-    pub fn transient(&self, until: Time) -> Option<Transient> {
-        let (width, parts) = self.parts(until);
-        transient(&parts, width)
-    }
-
-    /// The width of equal spans of time from the start to `until`, and the average of the level in each.
-    pub fn means(&self, until: Time) -> (Time, Vec<Option<f64>>) {
-        means(self.parts(until))
-    }
-
+impl OverTime for LevelOverTime {
     fn parts(&self, until: Time) -> (Time, Vec<Part>) {
         let spans = self.spans.clone().until(until);
         let (width, mut before) = (spans.width(), ExactSum::default());
@@ -180,17 +176,6 @@ impl LevelOverTime {
         let parts = (0..).zip(spans.all()).map(&mut part).collect();
         (width, parts)
     }
-}
-
-fn means((width, parts): (Time, Vec<Part>)) -> (Time, Vec<Option<f64>>) {
-    let mean = |part: &Part| (part.weight > 0.0).then(|| part.sum / part.weight);
-    (width, parts.iter().map(mean).collect())
-}
-
-/// The parts that begin at `from` or later.
-fn after(parts: &[Part], width: Time, from: Time) -> &[Part] {
-    let first = from.as_ticks().div_ceil(width.as_ticks()) as usize;
-    parts.get(first..).unwrap_or(&[])
 }
 
 fn transient(parts: &[Part], width: Time) -> Option<Transient> {
