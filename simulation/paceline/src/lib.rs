@@ -182,9 +182,9 @@ pub mod processes {
         pub use crate::{Rng, Time};
         pub use paceline_network::{Constant, FlowModel, Flows, HostId, Network, Platform, read};
         pub use paceline_processes::{
-            Activity, Barrier, Condition, Container, Event, Held, Mailbox, Mutex, Process, ProcessId,
-            ProcessModel, Queue, Report, RequestError, Resource, RunError, Semaphore, Simulation, State,
-            Store, TooFewHosts, Wait, WaitError,
+            Activity, Barrier, Condition, Container, Event, Held, Mailbox, Measured, Mutex, Process,
+            ProcessId, ProcessModel, Queue, Report, RequestError, Resource, RunError, Semaphore, Simulation,
+            State, Store, TooFewHosts, Wait, WaitError,
         };
         #[cfg(feature = "app")]
         pub use serde::Deserialize;

@@ -2,7 +2,7 @@
 use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
 use paceline_processes::resources::Spec;
-use paceline_processes::{Container, Process, Report, Resource, RunError, Simulation, WaitError};
+use paceline_processes::{Container, Measured, Process, Report, Resource, RunError, Simulation, WaitError};
 
 const STATION: HostId = HostId(0);
 const FULL: f64 = 200.0;

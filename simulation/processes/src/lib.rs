@@ -59,7 +59,9 @@ pub use model::{ProcessModel, TooFewHosts};
 pub use paceline_engine::EndedBy;
 pub use process::{Process, Raised};
 pub use report::{Report, RunError, amdahl_bound};
-pub use resources::{Container, Event, Held, Resource, State, Store, Wait, WaitError, all_of, any_of, race};
+pub use resources::{
+    Container, Event, Held, Measured, Resource, State, Store, Wait, WaitError, all_of, any_of, race,
+};
 pub use round::RoundRecord;
 pub use simulation::{OnPanic, Simulation};
 pub use sync::{Barrier, Condition, Mutex, MutexGuard, Queue, Semaphore};

@@ -16,11 +16,12 @@
 //! Messages to a mailbox reach further.
 //!
 //! The core measures resources, stores and containers: [`Report::resources`](crate::Report::resources), or
-//! `statistics` while the run goes on.
+//! [`Measured::statistics`] while the run goes on.
 
 mod container;
 mod error;
 mod event;
+mod measured;
 mod select;
 mod spec;
 mod state;
@@ -41,6 +42,7 @@ pub use crate::core::{
 pub use container::Container;
 pub use error::WaitError;
 pub use event::Event;
+pub use measured::Measured;
 pub use select::{Either, all_of, any_of, race};
 pub use spec::Spec;
 pub use state::State;
@@ -98,13 +100,6 @@ fn change<P: Send + 'static>(cx: &Process<P>, resource: ResourceId, change: Chan
 fn look_levels<P: Send + 'static>(cx: &Process<P>, resource: ResourceId) -> Wait<P, Levels> {
     Wait::new(cx.id(), Order::Claim(resource, Want::Look(Look::Levels)), |_, _, outcome| match outcome {
         Outcome::Levels(levels) => Ok(*levels),
-        _ => Err(Failure::Unknown.into()),
-    })
-}
-
-fn look_statistics<P: Send + 'static>(cx: &Process<P>, resource: ResourceId) -> Wait<P, ResourceStatistics> {
-    Wait::new(cx.id(), Order::Claim(resource, Want::Look(Look::Statistics)), |_, _, outcome| match outcome {
-        Outcome::Statistics(statistics) => Ok(*statistics),
         _ => Err(Failure::Unknown.into()),
     })
 }

@@ -2,11 +2,11 @@
 
 use paceline_kernel::Time;
 
+use super::Measured;
 use super::error::WaitError;
 use super::wait::{Order, Wait, nothing};
-use super::{change, look_levels, look_statistics};
 use crate::Process;
-use crate::core::{Change, Levels, Outcome, ProcessId, ResourceId, ResourceStatistics, Want};
+use crate::core::{Outcome, ProcessId, ResourceId, Want};
 
 /// An amount of something that is alike, such as fuel in a tank.
 ///
@@ -48,24 +48,10 @@ impl Container {
     pub async fn try_get<P: Send + 'static>(&self, cx: &Process<P>, amount: f64) -> bool {
         self.get(cx, amount).within(Time::ZERO).await.is_ok()
     }
+}
 
-    /// How much is in it, and how many wait.
-    pub fn levels<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Levels> {
-        look_levels(cx, self.0)
-    }
-
-    /// What was measured until now: waits are those of processes that take out.
-    pub fn statistics<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, ResourceStatistics> {
-        look_statistics(cx, self.0)
-    }
-
-    /// Nobody will use it again: it takes no memory any more.
-    pub fn forget<P: Send + 'static>(self, cx: &Process<P>) {
-        change(cx, self.0, Change::Forget);
-    }
-
-    /// Which it is among the resources of a run.
-    pub fn id(&self) -> ResourceId {
+impl Measured for Container {
+    fn id(&self) -> ResourceId {
         self.0
     }
 }

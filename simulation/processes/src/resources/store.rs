@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_kernel::Time;
 
+use super::Measured;
 use super::error::WaitError;
 use super::wait::{Order, Wait, nothing};
-use super::{change, look_levels, look_statistics};
 use crate::Process;
-use crate::core::{Change, Levels, Outcome, ProcessId, ResourceId, ResourceStatistics, Test, Value, Want};
+use crate::core::{Outcome, ProcessId, ResourceId, Test, Value, Want};
 
 /// An item as the core has it: it is taken out once.
 type Item<T> = Mutex<Option<T>>;
@@ -113,24 +113,10 @@ impl<T: Send + 'static> Store<T> {
     pub async fn try_get<P: Send + 'static>(&self, cx: &Process<P>) -> Option<T> {
         self.get(cx).within(Time::ZERO).await.ok()
     }
+}
 
-    /// How many wait for items and for room, and how many items are in it.
-    pub fn levels<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Levels> {
-        look_levels(cx, self.id)
-    }
-
-    /// What was measured until now: waits are those for items.
-    pub fn statistics<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, ResourceStatistics> {
-        look_statistics(cx, self.id)
-    }
-
-    /// Nobody will use it again: it takes no memory any more, and its items are dropped.
-    pub fn forget<P: Send + 'static>(self, cx: &Process<P>) {
-        change(cx, self.id, Change::Forget);
-    }
-
-    /// Which it is among the resources of a run.
-    pub fn id(&self) -> ResourceId {
+impl<T: Send + 'static> Measured for Store<T> {
+    fn id(&self) -> ResourceId {
         self.id
     }
 }

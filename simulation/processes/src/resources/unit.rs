@@ -6,12 +6,9 @@ use paceline_kernel::Time;
 
 use super::error::WaitError;
 use super::wait::{Order, Wait};
-use super::{change, look_levels, look_statistics};
+use super::{Measured, change};
 use crate::Process;
-use crate::core::{
-    Change, Closing, Levels, Outcome, Preempted, ProcessId, Request, ResourceId, ResourceStatistics, Seizure,
-    Want,
-};
+use crate::core::{Change, Closing, Outcome, Preempted, ProcessId, Request, ResourceId, Seizure, Want};
 use crate::desk::post_request_of_any;
 
 /// Units that processes hold, one or several at a time, and that others wait for: SimPy's `Resource`,
@@ -113,24 +110,10 @@ impl Resource {
     pub fn repair<P: Send + 'static>(&self, cx: &Process<P>, units: u32) {
         change(cx, self.0, Change::Repair(units));
     }
+}
 
-    /// How many wait, are in use, and are there.
-    pub fn levels<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Levels> {
-        look_levels(cx, self.0)
-    }
-
-    /// What was measured until now.
-    pub fn statistics<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, ResourceStatistics> {
-        look_statistics(cx, self.0)
-    }
-
-    /// Nobody will use it again: it takes no memory any more, and its statistics are dropped.
-    pub fn forget<P: Send + 'static>(self, cx: &Process<P>) {
-        change(cx, self.0, Change::Forget);
-    }
-
-    /// Which it is among the resources of a run.
-    pub fn id(&self) -> ResourceId {
+impl Measured for Resource {
+    fn id(&self) -> ResourceId {
         self.0
     }
 }

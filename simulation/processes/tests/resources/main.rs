@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex};
 use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
 use paceline_processes::resources::{Preempted, Spec};
-use paceline_processes::{Process, Report, Resource, RunError, Simulation, Store, WaitError, select};
+use paceline_processes::{
+    Measured, Process, Report, Resource, RunError, Simulation, Store, WaitError, select,
+};
 
 const HERE: HostId = HostId(0);
 
