@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use paceline_engine::EndedBy;
 use paceline_kernel::{Digest, Time};
+use paceline_report::name_and_unit;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
@@ -214,7 +215,7 @@ pub(crate) fn extend(object: &mut Value, members: Value) {
 
 /// A name in snake_case with its unit last, and its value, as people read them: "mean travel", "12.5 s".
 pub fn label(name: &str, value: &Value) -> (String, String) {
-    let (name, unit) = text::name_and_unit(name);
+    let (name, unit) = name_and_unit(name);
     if let Value::Array(values) = value {
         let shown = |value: &Value| value.as_f64().and_then(|number| text::span_in(number, unit));
         let values: Option<Vec<String>> = values.iter().map(shown).collect();

@@ -90,17 +90,6 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A name in snake_case with its unit last, as people read it, and its unit, if it has one: "mean travel",
-/// "s".
-pub fn name_and_unit(name: &str) -> (String, &str) {
-    const UNITS: [&str; 7] = ["s", "ms", "ns", "min", "km", "m", "bytes"];
-    let (name, unit) = match name.rsplit_once('_') {
-        Some((rest, unit)) if UNITS.contains(&unit) && !rest.ends_with("_simulated") => (rest, unit),
-        _ => (name, ""),
-    };
-    (name.replace('_', " "), unit)
-}
-
 /// Bytes in the binary unit that fits.
 pub fn bytes(bytes: u64) -> String {
     let mib = bytes as f64 / f64::from(1 << 20);

@@ -86,6 +86,9 @@ pub enum Kind {
     Points,
     /// Each point's value holds until the next point; without marks, so also for a line to compare with.
     Steps,
+    /// Pairs of points with the same x: the lower and the upper end of an interval. They have the colour of
+    /// the series of the same name, and no entry of their own in the legend.
+    Intervals,
 }
 
 /// Points that belong together.
@@ -113,9 +116,13 @@ impl Series {
         Self { name: name.into(), kind, published: true, points }
     }
 
-    /// Its name, and whether it is the source's.
+    /// Its name, and whether it is the source's, or an interval.
     pub fn full_name(&self) -> String {
-        if self.published { format!("{} (published)", self.name) } else { self.name.clone() }
+        match (self.published, self.kind) {
+            (true, _) => format!("{} (published)", self.name),
+            (false, Kind::Intervals) => format!("{} (interval)", self.name),
+            (false, _) => self.name.clone(),
+        }
     }
 }
 

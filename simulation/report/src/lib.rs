@@ -10,6 +10,7 @@
 mod compare;
 mod figure;
 mod findings;
+mod name;
 mod number;
 mod page;
 pub mod perfetto;
@@ -21,8 +22,9 @@ mod theme;
 pub use compare::{Outcome, matrix};
 pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
 pub use findings::{Check, Finding, json};
+pub use name::name_and_unit;
 pub use number::number;
-pub use page::{Appendix, page};
+pub use page::{Appendix, Chapter, document, page};
 pub use perfetto::{
     Activity, FederationTrace, GuestFrame, GuestSlice, MachineTrace, Mark, PerfettoTrace, ProcessTrace,
     Slice, TraceError, TraceHost, TraceRound, TracedFederate,

@@ -1,19 +1,20 @@
-//! One HTML page that shows what all experiments found.
+//! HTML pages: what all experiments found, and any chapters of figures and tables (`document`).
 //!
 //! Invariants: the page stands alone - no script, no font, no picture and no style comes from elsewhere;
 //! every text is escaped; nothing is shown by colour alone. It is always made: a figure that cannot be drawn
 //! says why in its place.
 
+mod document;
 mod parts;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use crate::findings::Finding;
 use crate::plot::printable;
 use crate::table::Table;
-use crate::theme::style_sheet;
 
-use parts::{figure, result, table};
+pub use document::{Chapter, document};
+use parts::{figure, html_page, ids, result, table};
 
 /// A table about all findings together.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,54 +37,18 @@ pub struct Appendix {
 /// assert!(page.contains("Gain &amp; domains") && page.contains(r##"href="#psx-fig12""##));
 /// ```
 pub fn page(title: &str, lead: &[String], findings: &[Finding], appendix: Option<&Appendix>) -> String {
-    let ids = ids(findings);
+    let ids = ids(findings.iter().map(|finding| finding.name.as_str()));
     let shown = || findings.iter().zip(&ids);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (printable(title)) }
-                // An empty picture: browsers ask for none from elsewhere.
-                link rel="icon" href="data:,";
-                style { (PreEscaped(style_sheet())) }
-            }
-            body {
-                header id="top" {
-                    h1 { (printable(title)) }
-                    p class="lead" { (in_short(findings)) }
-                    @for paragraph in lead { p { (printable(paragraph)) } }
-                }
-                main {
-                    (summary(findings, &ids))
-                    @for (finding, id) in shown() { (section(finding, id)) }
-                    @if let Some(appendix) = appendix { (last(appendix)) }
-                }
-            }
-        }
+    let head = html! {
+        p class="lead" { (in_short(findings)) }
+        @for paragraph in lead { p { (printable(paragraph)) } }
     };
-    page.into_string()
-}
-
-/// The ids of the findings' sections: their names, with a number where two would be the same.
-fn ids(findings: &[Finding]) -> Vec<String> {
-    let mut ids: Vec<String> = Vec::new();
-    for finding in findings {
-        let plain = |one: char| if one.is_ascii_alphanumeric() || "-_.".contains(one) { one } else { '-' };
-        let name: String = finding.name.chars().map(plain).collect();
-        let mut id = name.clone();
-        for number in 2.. {
-            // The page's own ids, and those of figures, which end in numbers after a colon, are taken.
-            if !id.is_empty() && id != "top" && id != "appendix" && !ids.contains(&id) {
-                break;
-            }
-            id = format!("{name}-{number}");
-        }
-        ids.push(id);
-    }
-    ids
+    let main = html! {
+        (summary(findings, &ids))
+        @for (finding, id) in shown() { (section(finding, id)) }
+        @if let Some(appendix) = appendix { (last(appendix)) }
+    };
+    html_page(title, &head, &main)
 }
 
 /// What is shown last.

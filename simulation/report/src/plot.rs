@@ -84,6 +84,7 @@ fn description(figure: &Figure) -> String {
             Kind::Bars => "bars",
             Kind::Points => "points",
             Kind::Steps => "steps",
+            Kind::Intervals => "ends of intervals",
         };
         text += &format!(" {}: {kind}, {} points.", series.full_name(), series.points.len());
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use paceline_report::{Table, number};
+use paceline_report::{Table, name_and_unit, number};
 use serde_json::{Map, Value, json};
 
 use super::fate::Fate;
@@ -15,7 +15,6 @@ use super::together::{OfRun, Quantity, quantities};
 use crate::failure::CommandError;
 use crate::output::Output;
 use crate::summary::Outcome;
-use crate::text::name_and_unit;
 use crate::{memory, text};
 
 /// Quantities of every run that are results.

@@ -1,16 +1,62 @@
 //! What pages consist of: tables, figures with their legends and numbers, verdicts.
 
-use maud::{Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::figure::{Axis, Figure, Series};
+use crate::figure::{Axis, Figure, Kind, Series};
 use crate::findings::verdict;
 use crate::number::number;
 use crate::plot::{COLOURS, colours, drawn, is_many, printable, swatch};
 use crate::table::Table;
+use crate::theme::style_sheet;
 
 /// Figures with no more series and no more places show all their numbers; others only what their series span.
 const SERIES_MAX: usize = 12;
 const PLACES_MAX: usize = 60;
+
+/// A whole page: `head` below its title, then `main`.
+pub fn html_page(title: &str, head: &Markup, main: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (printable(title)) }
+                // An empty picture: browsers ask for none from elsewhere.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(style_sheet())) }
+            }
+            body {
+                header id="top" {
+                    h1 { (printable(title)) }
+                    (head)
+                }
+                main { (main) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The ids of sections with these names: the names, with a number where two would be the same.
+pub fn ids<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for name in names {
+        let plain = |one: char| if one.is_ascii_alphanumeric() || "-_.".contains(one) { one } else { '-' };
+        let name: String = name.chars().map(plain).collect();
+        let mut id = name.clone();
+        for number in 2.. {
+            // The page's own ids, and those of figures, which end in numbers after a colon, are taken.
+            if !id.is_empty() && id != "top" && id != "appendix" && !ids.contains(&id) {
+                break;
+            }
+            id = format!("{name}-{number}");
+        }
+        ids.push(id);
+    }
+    ids
+}
 
 /// A verdict: a sign, words and a colour.
 pub fn result(holds: bool) -> Markup {
@@ -82,8 +128,9 @@ pub fn figure(shown: &Figure, id: &str) -> Markup {
 fn legend(shown: &Figure) -> Markup {
     let many = is_many(shown);
     let colours = colours(shown);
-    let ours = || shown.series.iter().filter(|series| !series.published);
-    let named = shown.series.iter().zip(&colours).filter(|(series, _)| !many || series.published);
+    let ours = || shown.series.iter().filter(|series| !series.published && series.kind != Kind::Intervals);
+    let is_named = |series: &Series| series.kind != Kind::Intervals && (!many || series.published);
+    let named = shown.series.iter().zip(&colours).filter(|(series, _)| is_named(series));
     html! {
         ul class="legend" {
             @if many {

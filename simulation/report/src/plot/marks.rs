@@ -35,6 +35,7 @@ pub fn of(figure: &Figure, frame: &Frame) -> Markup {
                     title { (printable(&series.full_name())) }
                     @match series.kind {
                         Kind::Bars => (bars.drawing(place, &points, series, figure, frame)),
+                        Kind::Intervals => (intervals(series, figure, frame)),
                         kind => (drawing(&points, kind, shape_of(&colour), many, series, figure, frame)),
                     }
                 }
@@ -73,6 +74,18 @@ fn drawing(
             @for (point, place) in points.iter().zip(&places) {
                 (mark(shape, *place, series.published, &label(series, *point, figure)))
             }
+        }
+    }
+}
+
+/// A line from end to end of each interval of which both ends have a place, with a short one across each end.
+fn intervals(series: &Series, figure: &Figure, frame: &Frame) -> Markup {
+    let place = |point: &(f64, f64)| figure.shows(point).then(|| frame.place(point.0, point.1));
+    let ends = series.points.chunks_exact(2).filter_map(|pair| Some((place(&pair[0])?, place(&pair[1])?)));
+    html! {
+        @for ((x, low), (_, high)) in ends {
+            @let across = |y: i32| [(x - SHAPE, y), (x + SHAPE, y)];
+            polyline points=(path(&[across(low).as_slice(), &[(x, low), (x, high)], &across(high)].concat())) {}
         }
     }
 }
@@ -178,6 +191,7 @@ pub fn swatch(series: &Series, colour: &str, many: bool) -> Markup {
                     Kind::Points => (mark(shape, (200, 80), series.published, "")),
                     Kind::Steps if flat => polyline points="20,80 380,80" {},
                     Kind::Steps => polyline points="20,120 200,120 200,40 380,40" {},
+                    Kind::Intervals => polyline points="170,20 230,20 200,20 200,140 170,140 230,140" {},
                     Kind::Lines => {
                         polyline points="20,80 380,80" {}
                         @if !many { (mark(shape, (200, 80), series.published, "")) }

@@ -46,7 +46,13 @@ fn coordinate(scale: &Scale) -> BoxedStrategy<f64> {
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Lines), Just(Kind::Bars), Just(Kind::Points), Just(Kind::Steps)]
+    prop_oneof![
+        Just(Kind::Lines),
+        Just(Kind::Bars),
+        Just(Kind::Points),
+        Just(Kind::Steps),
+        Just(Kind::Intervals)
+    ]
 }
 
 fn figure() -> impl Strategy<Value = Figure> {
