@@ -26,7 +26,7 @@ pub struct Gauge {
     pub front: Time,
     /// Events run, those among them that were undone later.
     pub events: u64,
-    /// Events undone.
+    /// Events undone, but for those beyond the end of a leg.
     pub undone: u64,
     /// How often it was rolled back.
     pub rollbacks: u64,
