@@ -15,6 +15,8 @@ mod golden;
 mod hosts;
 #[cfg(unix)]
 mod lab;
+#[cfg(unix)]
+mod live;
 mod log;
 #[cfg(target_os = "linux")]
 mod lvt;

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use paceline_engine::MOST_THREADS;
 
+#[cfg(feature = "live")]
+use crate::live::LiveArguments;
 use crate::log::LogArguments;
 use crate::tables::TableArguments;
 #[cfg(target_os = "linux")]
@@ -141,8 +143,8 @@ pub enum CtlCommand {
         #[command(flatten)]
         run: WhichRun,
     },
-    /// Lets one process of a model of processes resume, and shows which; then the run waits before each turn
-    /// of a process, until the next step or `ctl go`. Results stay the same
+    /// Runs the next event, shows it with the state of its LP before and after, and lets the run wait; of a
+    /// model of processes, lets one process resume, and shows which. Results stay the same
     Step {
         /// The number of steps
         #[arg(default_value_t = 1)]
@@ -151,8 +153,40 @@ pub enum CtlCommand {
         #[command(flatten)]
         run: WhichRun,
     },
-    /// Lets a run that is stepped go on
+    /// Lets a run that is paused or stepped go on
     Go {
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Lets a run wait, once the batches in hand are done, until `ctl go`
+    Pause {
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Runs one window, the lookahead of the model from the next event on, and lets the run wait
+    Window {
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Ties simulated time to real time from now on
+    Pace {
+        /// Simulated seconds a second, such as 1; `free` is as fast as it can
+        factor: String,
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Writes a checkpoint of a run that has run.checkpoint
+    Checkpoint {
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
+    /// Ends a run, which shows the summary so far
+    Stop {
         /// The run that is asked, if there are several on this machine.
         #[command(flatten)]
         run: WhichRun,
@@ -195,6 +229,11 @@ pub struct ResultArguments {
     #[command(flatten)]
     pub log: LogArguments,
 
+    /// The live page
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub live: LiveArguments,
+
     /// Writes the checkpoints of run.checkpoint into this file
     ///
     /// Without it they go into NAME.checkpoint in the folder of --out or else the current one; a resumed run
@@ -210,4 +249,14 @@ pub struct ResultArguments {
     /// Shows no progress, and prints a summary of one line
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl ResultArguments {
+    /// Whether the run waits before its first event.
+    pub(crate) fn is_paused(&self) -> bool {
+        #[cfg(feature = "live")]
+        return self.live.paused;
+        #[cfg(not(feature = "live"))]
+        false
+    }
 }

@@ -1,5 +1,5 @@
-//! `paceline ctl`: asks a running run how far it is, changes its number of threads, steps one of processes,
-//! and asks it why a process waits.
+//! `paceline ctl`: asks a running run how far it is, pauses and steps it, changes its speed and its number of
+//! threads, and asks one of processes why a process waits.
 //!
 //! Every run listens on a socket of its own, `PID.sock` in a folder that only its user may enter (see
 //! [`Control`]). A request is a line, and so is the answer, which starts with `ok` or `error`. A socket
@@ -28,6 +28,11 @@ pub fn ctl(command: &CtlCommand) -> Result<(), CommandError> {
         CtlCommand::Why { process, run } => (format!("why {process}"), run),
         CtlCommand::Step { run, .. } => ("step".to_owned(), run),
         CtlCommand::Go { run } => ("go".to_owned(), run),
+        CtlCommand::Pause { run } => ("pause".to_owned(), run),
+        CtlCommand::Window { run } => ("window".to_owned(), run),
+        CtlCommand::Pace { factor, run } => (format!("pace {factor}"), run),
+        CtlCommand::Checkpoint { run } => ("checkpoint".to_owned(), run),
+        CtlCommand::Stop { run } => ("stop".to_owned(), run),
     };
     let times = if let CtlCommand::Step { steps, .. } = command { *steps } else { 1 };
     let runs =
@@ -102,13 +107,20 @@ pub struct Control;
 #[cfg(not(unix))]
 impl Control {
     /// Opens nothing: only Unix has the sockets.
-    pub fn open(_: &str, _: &paceline_engine::Monitor, _: bool) -> std::io::Result<Self> {
+    pub(crate) fn open(_: &str, _: crate::steer::Watched) -> std::io::Result<Self> {
         Ok(Self)
     }
+}
 
-    /// Likewise.
-    #[cfg(feature = "processes")]
-    pub fn of_processes(_: &str, _: &paceline_processes::Control, _: u32) -> std::io::Result<Self> {
-        Ok(Self)
+impl Control {
+    /// Listens for requests to a run, and warns where that cannot be: the run goes on all the same.
+    pub(crate) fn of_run(scenario: &str, watched: &crate::steer::Watched) -> Option<Self> {
+        let opened = Self::open(scenario, watched.clone());
+        opened
+            .map_err(|reason| {
+                let name = crate::executable::name();
+                crate::progress::warn(&format!("`{name} ctl` cannot reach this run: {reason}"));
+            })
+            .ok()
     }
 }

@@ -77,6 +77,8 @@ mod hanging;
 pub mod join;
 pub mod keys;
 pub mod list;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod loaded;
 mod log;
 mod lp_model;
@@ -96,6 +98,7 @@ mod run;
 mod settings;
 pub mod signals;
 pub mod stdout;
+mod steer;
 pub mod summary;
 pub mod tables;
 pub mod terminal;

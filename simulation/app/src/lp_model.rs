@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use paceline_engine::determinism::{Comparison, DeterminismError, Same, compare};
-use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Report, Silence, Simulation};
+use paceline_engine::{CheckpointFile, Checkpoints, Monitor, Report, Run, RunError, Silence, Simulation};
 use paceline_kernel::{Time, ask};
 use paceline_results::{ResultFile, Results, RunFacts, Summary};
 use paceline_scenario::inputs::Input;
@@ -18,10 +18,13 @@ use serde::de::DeserializeOwned;
 
 use crate::checkpoint_watch::{self, Written};
 use crate::failure::CommandError;
+#[cfg(feature = "live")]
+use crate::live::Live;
 use crate::log::EventLog;
 use crate::memory::Estimate;
 use crate::progress::{self, Progress};
 use crate::settings::RunSettings;
+use crate::steer::Steering;
 use crate::summary::{EventRun, Finished, Subject};
 use crate::trace::Trace;
 
@@ -127,6 +130,11 @@ pub struct How<'t> {
     pub settings: RunSettings,
     /// The handle on the run.
     pub monitor: Monitor,
+    /// By which others steer it, if they can.
+    pub(crate) steering: Option<Steering>,
+    /// The page on which it is shown, if it is.
+    #[cfg(feature = "live")]
+    pub(crate) live: Option<&'t Live>,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) resumed: Option<CheckpointFile>,
     /// To the other processes, if there are any, and how long one may be silent.
@@ -178,7 +186,14 @@ where
     M::Event: Serialize + DeserializeOwned,
     M::Output: Serialize + DeserializeOwned,
 {
-    let How { settings, checkpoints, resumed, monitor, transport, trace, log, inputs } = how;
+    #[cfg(feature = "live")]
+    let live = how.live;
+    let How { settings, checkpoints, resumed, monitor, steering, transport, trace, log, inputs, .. } = how;
+    // With other processes all would have to pause together.
+    if transport.is_some() {
+        steering.iter().for_each(Steering::close);
+    }
+    let steering = steering.filter(|_| transport.is_none());
     let written = checkpoints.as_ref().map(|checkpoints| Written::new(checkpoints.path.clone()));
     let from = resumed.as_ref().map(|file| file.path().to_owned());
     let checksum = resumed.as_ref().map(|file| format!("{:016x}", file.checksum()));
@@ -213,9 +228,39 @@ where
             simulation = simulation.on_silence(print_silence);
         }
     }
-    let ran = join(simulation).run_keeping_model();
+    #[cfg(feature = "live")]
+    let ran = executed(join(simulation), steering, live);
+    #[cfg(not(feature = "live"))]
+    let ran = executed(join(simulation), steering);
     let checkpoint = || written.and_then(Written::file).or(from);
     ran.map_err(|error| CommandError::Run(error.into(), checkpoint()))
+}
+
+/// Runs it to its end, steered and shown where that is wanted.
+fn executed<M: Results + 'static>(
+    simulation: Simulation<M>,
+    steering: Option<Steering>,
+    #[cfg(feature = "live")] live: Option<&Live>,
+) -> Result<(Report<M::Output>, M), RunError>
+where
+    M::State: Serialize,
+    M::Event: Serialize,
+{
+    #[cfg(feature = "live")]
+    let (simulation, mut looker) = match live {
+        Some(live) => (simulation.gauges(live.gauges()), Some(live.looker())),
+        None => (simulation, None),
+    };
+    let Some(steering) = steering else { return simulation.run_keeping_model() };
+    let mut look = |run: &mut Run<M>, is_last: bool| {
+        #[cfg(feature = "live")]
+        looker.iter_mut().for_each(|looker| looker.look(run, is_last));
+        #[cfg(not(feature = "live"))]
+        let _ = (run, is_last);
+    };
+    let mut run = simulation.start().inspect_err(|_| steering.close())?;
+    steering.drive(&mut run, &mut look)?;
+    run.finish_keeping_model()
 }
 
 /// Warns that a process gives no sign of life, before it is lost; and says where it does again.

@@ -30,6 +30,12 @@ pub fn peak_bytes() -> Option<u64> {
     of_process("VmHWM:")
 }
 
+/// Resident memory in bytes, where the system reports it (Linux).
+#[cfg(feature = "live")]
+pub fn resident_bytes() -> Option<u64> {
+    of_process("VmRSS:")
+}
+
 /// A line of /proc/self/status in bytes.
 fn of_process(line: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

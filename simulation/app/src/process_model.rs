@@ -19,6 +19,8 @@ use paceline_scenario::{ScenarioError, Section};
 use serde::de::DeserializeOwned;
 
 use crate::failure::{CommandError, OwnFailure};
+#[cfg(feature = "live")]
+use crate::live::Ring;
 use crate::log::EventLog;
 use crate::progress::warn;
 use network::{NetworkKind, NetworkSection};
@@ -82,12 +84,22 @@ pub struct Watch {
     pub(crate) trace: Option<Trace>,
     pub(crate) probe: Option<Probe>,
     pub(crate) log: Option<Arc<EventLog>>,
+    /// Counts turns for the live page.
+    #[cfg(feature = "live")]
+    pub(crate) ring: Option<Ring>,
 }
 
 impl Watch {
     /// A run that nobody watches but through `control`.
     pub(crate) fn through(control: Control) -> Self {
-        Self { control, trace: None, probe: None, log: None }
+        Self {
+            control,
+            trace: None,
+            probe: None,
+            log: None,
+            #[cfg(feature = "live")]
+            ring: None,
+        }
     }
 
     /// What is reported of each round, if anything is to be.
@@ -95,8 +107,14 @@ impl Watch {
         let mut trace = self.trace.as_ref().map(Trace::observer);
         let mut probe = self.probe.as_ref().map(|probe| probe.observer(&self.control));
         let mut log = self.log.as_ref().map(|log| waits::observer(Arc::clone(log)));
-        (trace.is_some() || probe.is_some() || log.is_some()).then_some({
+        #[cfg(feature = "live")]
+        let mut ring = self.ring.as_ref().map(Ring::observer);
+        #[cfg(not(feature = "live"))]
+        let mut ring: Option<fn(&RoundRecord<'_>)> = None;
+        let is_observed = trace.is_some() || probe.is_some() || log.is_some() || ring.is_some();
+        is_observed.then_some({
             move |round: &RoundRecord<'_>| {
+                ring.iter_mut().for_each(|ring| ring(round));
                 trace.iter_mut().for_each(|trace| trace(round));
                 probe.iter_mut().for_each(|probe| probe(round));
                 log.iter_mut().for_each(|log| log(round));

@@ -17,6 +17,8 @@ use paceline_results::ResultFile;
 use crate::args::ResultArguments;
 use crate::failure::CommandError;
 use crate::finish::{Written, finish};
+#[cfg(feature = "live")]
+use crate::live::{Facts, Ring};
 use crate::loaded::Source;
 use crate::log::EventLog;
 use crate::output::Output;
@@ -25,6 +27,7 @@ use crate::process_model::trace::Trace;
 use crate::process_model::{ProcessFailure, Ran, Watch};
 use crate::program::Program;
 use crate::progress::{Progress, warn};
+use crate::steer::Watched;
 use crate::summary::{Finished, Subject};
 use crate::{ctl, signals, stdout, text};
 
@@ -73,18 +76,40 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &source.name())).transpose()?;
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let control = Control::default();
-    let reached = ctl::Control::of_processes(&source.name(), &control, settings.threads);
-    if let Err(reason) = &reached {
-        warn(&format!("`{} ctl` cannot reach this run: {reason}", crate::executable::name()));
+    if results.is_paused() {
+        control.hold();
     }
+    let watched = Watched::Processes { control: control.clone(), threads: settings.threads };
+    let reached = ctl::Control::of_run(&source.name(), &watched);
+    #[cfg(feature = "live")]
+    // Federates are not observed: their rounds are at different times.
+    let ring = (results.live.live.is_some() && settings.federates.is_none()).then(Ring::default);
+    #[cfg(feature = "live")]
+    let live = results.live.serve(&watched, || Facts {
+        scenario: source.name(),
+        model: loaded.kind.name,
+        until: settings.until,
+        protocol: None,
+        lookahead: Time::ZERO,
+        ring: ring.clone(),
+    })?;
     let stop = control.clone();
     signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
-    let watched = control.clone();
-    let look = move || (watched.time().as_nanos(), format!("{} steps", text::count(watched.steps())));
+    let shown = control.clone();
+    let look = move || (shown.time().as_nanos(), format!("{} steps", text::count(shown.steps())));
     let wanted = !results.json && !results.quiet;
     let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
-    let watch = Watch { control, trace, probe: None, log };
+    let watch = Watch {
+        control,
+        trace,
+        probe: None,
+        log,
+        #[cfg(feature = "live")]
+        ring,
+    };
     let ran = loaded.model.run(settings, &watch);
+    #[cfg(feature = "live")]
+    drop(live);
     drop((progress, reached));
     let end = ran.as_ref().ok().map(|ran| ran.report.end_time);
     let traced = watch.trace.as_ref().map_or(Ok(()), |trace| trace.finish(end));

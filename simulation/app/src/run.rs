@@ -15,6 +15,8 @@ use crate::ctl::Control;
 use crate::failure::CommandError;
 use crate::finish::{Written, finish};
 use crate::hanging;
+#[cfg(feature = "live")]
+use crate::live::Facts;
 use crate::loaded::{Loaded, Source};
 use crate::log::{EventLog, ONE_PROCESS};
 use crate::lp_model::How;
@@ -22,6 +24,7 @@ use crate::output::Output;
 use crate::program::Program;
 use crate::progress::{self, Progress};
 use crate::signals;
+use crate::steer::{Steering, Watched};
 use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together};
@@ -109,8 +112,19 @@ pub fn take_part(
 ) -> Result<(), CommandError> {
     let Loaded { model, settings, inputs, .. } = loaded;
     let transport = Some(joined.link());
-    let how =
-        How { settings, checkpoints: None, resumed, monitor, transport, trace: None, log: None, inputs };
+    let how = How {
+        settings,
+        checkpoints: None,
+        resumed,
+        monitor,
+        steering: None,
+        #[cfg(feature = "live")]
+        live: None,
+        transport,
+        trace: None,
+        log: None,
+        inputs,
+    };
     let ran = model.take_part(how);
     joined.dismiss(false);
     match ran {
@@ -176,10 +190,13 @@ pub fn carry_out(
     }
     results.log.suit(false)?;
     let log = EventLog::open(&results.log)?.map(Arc::new);
-    let control = Control::open(&scenario, &monitor, settings.protocol != Protocol::Sequential);
-    if let Err(reason) = &control {
-        eprintln!("warning: `{} ctl` cannot reach this run: {reason}", crate::executable::name());
-    }
+    let steering = Steering::new(&monitor, results.is_paused());
+    let is_elastic = settings.protocol != Protocol::Sequential;
+    let watched = Watched::Lps { steering: steering.clone(), is_elastic };
+    let control = Control::of_run(&scenario, &watched);
+    #[cfg(feature = "live")]
+    let live =
+        results.live.serve(&watched, || Facts::of_lps(&scenario, kind.name, model.lookahead(), &settings))?;
     if let Some(why) = settings.slow_check() {
         progress::warn(&why);
     }
@@ -190,14 +207,16 @@ pub fn carry_out(
     let transport = joined.as_ref().map(Together::link);
     #[cfg(not(target_os = "linux"))]
     let transport = None;
-    let trace_of_run = trace.as_ref();
     let how = How {
         settings,
         checkpoints,
         resumed,
         monitor,
+        steering: Some(steering),
+        #[cfg(feature = "live")]
+        live: live.as_ref(),
         transport,
-        trace: trace_of_run,
+        trace: trace.as_ref(),
         log: log.clone(),
         inputs,
     };
@@ -208,15 +227,22 @@ pub fn carry_out(
     drop(joined);
     let traced = trace.map_or(Ok(()), |trace| trace.finish().map_err(CommandError::from));
     if ran.is_err() {
-        // The log and the trace of a failed run are the most useful ones.
-        let logged = log.as_ref().map_or(Ok(()), |log| log.finish());
-        [&logged, &traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
-            progress::warn(&failure.problem());
-        });
+        warn_of_unfinished(log.as_deref(), &traced);
     }
+    #[cfg(feature = "live")]
+    drop(live);
     let (finished, files) = ran?;
     drop(control);
     finish(&finished, Written { output, files, log }, traced, results)
+}
+
+/// Finishes the log and the trace of a failed run, which are the most useful ones, and warns where they are
+/// not whole.
+fn warn_of_unfinished(log: Option<&EventLog>, traced: &Result<(), CommandError>) {
+    let logged = log.map_or(Ok(()), EventLog::finish);
+    [&logged, traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
+        progress::warn(&failure.problem());
+    });
 }
 
 /// Runs what was loaded as one of several runs of this process, and gives back what the model says of it.
@@ -228,6 +254,9 @@ pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<
         checkpoints: None,
         resumed: None,
         monitor,
+        steering: None,
+        #[cfg(feature = "live")]
+        live: None,
         transport: None,
         trace: None,
         log: None,

@@ -78,8 +78,8 @@
 //! Everything beyond a model and its runs is a feature of this crate, and those marked * are on unless
 //! `default-features = false` is said: `json`* ([`JsonFederate`]), `lvt`* (threads publish how far they are,
 //! for `paceline pace`), `results`* (the modules `results` and `statistics`), `net` (runs of several
-//! processes), `app` (a program of one's own, with `net`), `processes` (models written as processes),
-//! `picoseconds`.
+//! processes), `app` (a program of one's own, with `net`), `live` (its page `--live`), `processes` (models
+//! written as processes), `picoseconds`.
 //!
 //! # A program of one's own
 //!

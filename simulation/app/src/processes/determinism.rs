@@ -58,7 +58,7 @@ pub fn check_determinism(program: &Program, source: &Source, most: u64) -> Resul
     let progress = Progress::show(until.map(paceline_kernel::Time::as_nanos), true, look, || ());
     let [says, compares] = Probe::pair(most);
     let run = |loaded: Loaded, control: &Control, probe: Probe| {
-        let watch = Watch { control: control.clone(), trace: None, probe: Some(probe), log: None };
+        let watch = Watch { probe: Some(probe), ..Watch::through(control.clone()) };
         loaded.model.run(&loaded.settings, &watch)
     };
     let (first, second) = std::thread::scope(|scope| {

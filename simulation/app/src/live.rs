@@ -1,0 +1,191 @@
+//! The live page: a run is watched and steered in a browser, while it goes on.
+//!
+//! A thread of its own serves one page by HTTP ([`server`]): server-sent events out, requests in by POST,
+//! through the same words as `ctl` ([`crate::steer`]). It samples the gauges of the run ten times a second
+//! ([`sample`]), draws curves with the report crate ([`curves`]), and asks the run back from its workers for
+//! what only a run that stands still can show: the picture that the model draws of itself, and the lengths of
+//! queues ([`looker`]).
+//!
+//! Invariants: who watches changes no result; a client that is slow, wrong or gone holds up neither the run
+//! nor another client; whatever is kept for clients is bounded; a look that takes long is taken the less
+//! often, so that all looks together take less than a hundredth of the run; nobody who has not the token sees
+//! or steers anything.
+
+mod access;
+mod address;
+mod curves;
+mod frame;
+mod history;
+mod looker;
+mod picture;
+#[cfg(feature = "processes")]
+mod ring;
+mod sample;
+mod server;
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use clap::Args;
+use paceline_engine::Gauges;
+use paceline_kernel::Time;
+use tokio::sync::oneshot;
+
+use crate::failure::CommandError;
+use crate::settings::RunSettings;
+use crate::steer::{Requests, Watched};
+
+use access::Access;
+pub use address::LiveAddress;
+pub(crate) use looker::Looker;
+use looker::Slot;
+#[cfg(feature = "processes")]
+pub(crate) use ring::Ring;
+use sample::Sampler;
+use server::Limits;
+
+/// The longest that a request waits for its answer of the run.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The arguments of the live page.
+#[derive(Args, Clone, Debug)]
+pub struct LiveArguments {
+    /// Serves a page that shows the run while it goes on, and steers it: pause, steps, speed, threads, stop
+    ///
+    /// The address to open is printed. ADDRESS is PORT, HOST or HOST:PORT; unless said, a free port of this
+    /// machine that no other machine reaches. The address holds a token: whoever has it may steer the run.
+    /// The page stays on this connection: it is not encrypted.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    pub live: Option<LiveAddress>,
+
+    /// The run waits before its first event until it is let go, by the page or by `ctl go`
+    #[arg(long, requires = "live")]
+    pub paused: bool,
+}
+
+impl LiveArguments {
+    /// Serves the page of the run that is `watched` so, if there is to be one.
+    pub(crate) fn serve(
+        &self,
+        watched: &Watched,
+        facts: impl FnOnce() -> Facts,
+    ) -> Result<Option<Live>, CommandError> {
+        self.live.as_ref().map(|address| Live::start(address, facts(), watched)).transpose()
+    }
+}
+
+/// What is said of a run that is watched.
+pub(crate) struct Facts {
+    pub(crate) scenario: String,
+    pub(crate) model: &'static str,
+    pub(crate) until: Option<Time>,
+    /// The protocol of LPs; none of a model of processes.
+    pub(crate) protocol: Option<&'static str>,
+    /// The lookahead, where there is a protocol.
+    pub(crate) lookahead: Time,
+    /// The turns of processes, where they are counted.
+    #[cfg(feature = "processes")]
+    pub(crate) ring: Option<Ring>,
+}
+
+impl Facts {
+    /// Of a run of LPs.
+    pub(crate) fn of_lps(
+        scenario: &str,
+        model: &'static str,
+        lookahead: Time,
+        settings: &RunSettings,
+    ) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            model,
+            until: settings.until,
+            protocol: Some(settings.protocol.name()),
+            lookahead,
+            #[cfg(feature = "processes")]
+            ring: None,
+        }
+    }
+}
+
+/// A page that is served; no longer when dropped.
+#[derive(Debug)]
+pub(crate) struct Live {
+    gauges: Gauges,
+    slot: Arc<Slot>,
+    /// Ends the server when it is dropped.
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Live {
+    /// Serves the page of the run that is `watched` so, and prints where.
+    pub(crate) fn start(
+        address: &LiveAddress,
+        facts: Facts,
+        watched: &Watched,
+    ) -> Result<Self, CommandError> {
+        let failed = |what: &str, reason: &dyn std::fmt::Display| {
+            CommandError::Option(format!(
+                "--live {address}: {what}: {reason}; allowed: PORT, HOST or HOST:PORT"
+            ))
+        };
+        let listener = address.bind().map_err(|reason| failed("cannot listen there", &reason))?;
+        let local = listener.local_addr().map_err(|reason| failed("has no address", &reason))?;
+        let access =
+            Access::new(local).map_err(|reason| failed("no random numbers for the token", &reason))?;
+        let (gauges, slot) = (Gauges::default(), Arc::new(Slot::default()));
+        let requests = Requests::new(&facts.scenario, watched.clone(), PATIENCE);
+        let sampler = Sampler::new(facts, watched.clone(), gauges.clone(), Arc::clone(&slot));
+        let url = access.url();
+        let (end, ended) = oneshot::channel();
+        let thread = serve(listener, access, requests, sampler, ended)
+            .map_err(|reason| failed("cannot be served", &reason))?;
+        eprintln!("Live page: {url}");
+        Ok(Self { gauges, slot, end: Some(end), thread: Some(thread) })
+    }
+
+    /// What the workers of the run write to.
+    pub(crate) fn gauges(&self) -> &Gauges {
+        &self.gauges
+    }
+
+    /// What looks at the run on its own thread.
+    pub(crate) fn looker(&self) -> Looker {
+        Looker::new(&self.slot)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            // A server that failed has no more to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves on a thread of its own, until `ended`.
+fn serve(
+    listener: TcpListener,
+    access: Access,
+    requests: Requests,
+    sampler: Sampler,
+    ended: oneshot::Receiver<()>,
+) -> io::Result<JoinHandle<()>> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let listener = {
+        // Sockets register with the runtime that they are made in.
+        let _inside = runtime.enter();
+        tokio::net::TcpListener::from_std(listener)?
+    };
+    let serve = move || {
+        runtime.block_on(server::serve(listener, access, requests, sampler, ended, Limits::default()))
+    };
+    Builder::new().name("paceline-live".into()).spawn(serve)
+}

@@ -1,0 +1,264 @@
+//! Steering a run of LPs: what `ctl` and the live page ask of it is done by the thread that owns the run,
+//! between two of its legs, where nothing is speculative or under way.
+//!
+//! [`Steering::ask`] may be called by any thread: it asks the run back from its workers and waits for the
+//! answer. [`Steering::drive`] runs a run to its end, and in between does what was asked.
+//!
+//! Invariants: however a run is steered, its result stays; a run that is not steered pays nothing; requests
+//! wait in a list that is bounded, and each gets one answer.
+
+mod requests;
+mod stepped;
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use paceline_engine::{Monitor, Reached, Run, RunError};
+use paceline_kernel::{Model, Time};
+use serde::Serialize;
+
+pub(crate) use requests::{Requests, Watched};
+
+use crate::text;
+
+/// How often a run that is paused looks whether it is to stop: a signal handler wakes nobody.
+const LOOK: Duration = Duration::from_millis(20);
+/// Requests that wait at most; who comes later is refused.
+const WAITING_MAX: usize = 32;
+
+/// What a run can be asked to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Request {
+    /// Wait, once what is in hand is done.
+    Pause,
+    /// Go on.
+    Go,
+    /// Run one window, and wait.
+    Window,
+    /// Run one event, say which it was, and wait.
+    Event,
+    /// Write a checkpoint.
+    Checkpoint,
+    /// Go as fast as real time times this; with none, as fast as it can.
+    Pace(Option<f64>),
+}
+
+type Answer = Result<String, String>;
+
+/// A handle to steer a run. Clones are of the same run.
+#[derive(Clone, Debug)]
+pub struct Steering(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    monitor: Monitor,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    requests: VecDeque<(Request, SyncSender<Answer>)>,
+    /// Whether the run waits.
+    is_paused: bool,
+    pace: Option<f64>,
+    stage: Stage,
+}
+
+/// Whether the run answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// It is being built: requests wait.
+    #[default]
+    Before,
+    Driven,
+    /// It has ended, or cannot be steered.
+    Over,
+}
+
+/// Looks at a run between two of its legs; true for the last time, at its end.
+pub(crate) type Look<'l, M> = &'l mut dyn FnMut(&mut Run<M>, bool);
+
+impl Steering {
+    /// For the run that `monitor` watches. `is_paused` says whether it waits before its first event.
+    pub fn new(monitor: &Monitor, is_paused: bool) -> Self {
+        let state = State { is_paused, ..State::default() };
+        Self(Arc::new(Shared { monitor: monitor.clone(), state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// Whether the run waits to go on.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.state().is_paused
+    }
+
+    /// Simulated seconds a second, where the run is tied to real time.
+    pub(crate) fn pace(&self) -> Option<f64> {
+        self.state().pace
+    }
+
+    pub(crate) fn monitor(&self) -> &Monitor {
+        &self.0.monitor
+    }
+
+    /// Asks the run for something, and waits for its answer, at most for `patience`: it answers between two
+    /// batches of events.
+    pub(crate) fn ask(&self, request: Request, patience: Duration) -> Answer {
+        let (sender, answer) = sync_channel(1);
+        {
+            let mut state = self.state();
+            if state.stage == Stage::Over {
+                return Err("the run has ended, or has several processes".into());
+            }
+            if state.requests.len() >= WAITING_MAX {
+                return Err(format!("{WAITING_MAX} requests wait already"));
+            }
+            state.requests.push_back((request, sender));
+        }
+        self.0.changed.notify_all();
+        self.0.monitor.ask_back();
+        match answer.recv_timeout(patience) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Disconnected) => Err("the run has ended".into()),
+            Err(RecvTimeoutError::Timeout) => Err(format!(
+                "no answer yet after {patience:?}: an event takes long, or the run is not at work; it is done when \
+                 the run comes to it"
+            )),
+        }
+    }
+
+    /// Asks the run to let itself be looked at, without waiting for it.
+    pub(crate) fn wake(&self) {
+        let is_driven = self.state().stage == Stage::Driven;
+        if is_driven {
+            self.0.changed.notify_all();
+            self.0.monitor.ask_back();
+        }
+    }
+
+    /// Runs a run to its end, or until it is stopped, and does what is asked meanwhile. `look` is called each
+    /// time that the run stands still, and once at its end.
+    pub(crate) fn drive<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
+    where
+        M::State: Serialize,
+        M::Event: Serialize,
+    {
+        self.state().stage = Stage::Driven;
+        let driven = self.drive_on(run, look);
+        self.close();
+        if driven.is_ok() {
+            look(run, true);
+        }
+        driven
+    }
+
+    /// Nobody drives the run any more, or ever.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        (state.stage, state.is_paused) = (Stage::Over, false);
+        // Whoever still waits for an answer is refused, by the end of the channel.
+        state.requests.clear();
+    }
+
+    fn drive_on<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
+    where
+        M::State: Serialize,
+        M::Event: Serialize,
+    {
+        self.serve(run, look)?;
+        while run.run_until(Time::MAX)? == Reached::Paused {
+            self.serve(run, look)?;
+        }
+        Ok(())
+    }
+
+    /// Does what was asked, and comes back once the run is to go on, or to stop.
+    fn serve<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
+    where
+        M::State: Serialize,
+        M::Event: Serialize,
+    {
+        let mut has_waited = false;
+        loop {
+            while let Some((request, sender)) = self.take() {
+                let answer = self.carry_out(run, request)?;
+                // Who asked may have lost patience.
+                let _ = sender.try_send(answer);
+            }
+            look(run, false);
+            let state = self.state();
+            if !state.is_paused || self.0.monitor.stopped() {
+                // What passed while it waited does not count as being late; a window was run as fast as it
+                // could.
+                if has_waited && state.pace.is_some() {
+                    run.set_pace(state.pace);
+                }
+                return Ok(());
+            }
+            has_waited = true;
+            if state.requests.is_empty() {
+                drop(self.0.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    /// Does one thing. The outer error is that of the run, which cannot go on.
+    fn carry_out<M: Model>(&self, run: &mut Run<M>, request: Request) -> Result<Answer, RunError>
+    where
+        M::State: Serialize,
+        M::Event: Serialize,
+    {
+        if let Request::Pause | Request::Window | Request::Event = request {
+            self.state().is_paused = true;
+        }
+        Ok(Ok(match request {
+            Request::Pause => format!("paused at {}", run.time()),
+            Request::Go => {
+                self.state().is_paused = false;
+                format!("goes on from {}", run.time())
+            }
+            Request::Event => return stepped::event(run),
+            Request::Window => {
+                let before = run.events();
+                run.set_pace(None);
+                let end = match run.next_time() {
+                    // Without lookahead an instant is the smallest window that comes to an end.
+                    Some(next) => next.saturating_add(run.model().lookahead().max(Time::TICK)),
+                    None => Time::MAX,
+                };
+                // Who asks for something else meanwhile asks the run back: it does the window first.
+                while run.run_until(end)? == Reached::Paused {}
+                let events = text::count(run.events() - before);
+                format!("paused at {}, {events} events on", run.time())
+            }
+            Request::Checkpoint => {
+                match run.checkpoint()? {
+                    true => format!("a checkpoint at {}", run.time()),
+                    false => {
+                        return Ok(Err("the run has no file for checkpoints; allowed: a run with run.checkpoint, such as \
+                                   --set run.checkpoint=1h"
+                        .into()));
+                    }
+                }
+            }
+            Request::Pace(pace) => {
+                run.set_pace(pace);
+                self.state().pace = pace;
+                match pace {
+                    Some(factor) => format!("{factor} simulated seconds a second from {} on", run.time()),
+                    None => "as fast as it can from now on".into(),
+                }
+            }
+        }))
+    }
+
+    fn take(&self) -> Option<(Request, SyncSender<Answer>)> {
+        self.state().requests.pop_front()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that may panic is done while it is held.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

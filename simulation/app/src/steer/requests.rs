@@ -1,0 +1,136 @@
+//! The words by which a run is asked for something, one line each, and its answers: for `paceline ctl` and
+//! for the live page.
+//!
+//! Invariant: an answer is one line.
+
+use std::time::Duration;
+
+use paceline_engine::Monitor;
+
+use super::{Request, Steering};
+use crate::text;
+
+/// What requests are about.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    scenario: String,
+    watched: Watched,
+    /// The longest wait for an answer of the run.
+    patience: Duration,
+}
+
+/// A run, and what it can be asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Watched {
+    Lps {
+        steering: Steering,
+        /// Whether its number of threads can change.
+        is_elastic: bool,
+    },
+    #[cfg(feature = "processes")]
+    Processes { control: paceline_processes::Control, threads: u32 },
+}
+
+impl Requests {
+    /// To the run of `scenario`, which answers within `patience`.
+    pub(crate) fn new(scenario: &str, watched: Watched, patience: Duration) -> Self {
+        Self { scenario: scenario.replace('\n', " "), watched, patience }
+    }
+
+    /// What the run says to a request, and does for it; an error says what is allowed.
+    pub(crate) fn answer(&self, request: &str) -> Result<String, String> {
+        let scenario = &self.scenario;
+        if request == "name" {
+            return Ok(scenario.clone());
+        }
+        match &self.watched {
+            Watched::Lps { steering, is_elastic } => self.answer_of_lps(steering, *is_elastic, request),
+            #[cfg(feature = "processes")]
+            Watched::Processes { control, threads } => self.answer_of_processes(control, *threads, request),
+        }
+    }
+
+    fn answer_of_lps(&self, steering: &Steering, is_elastic: bool, request: &str) -> Result<String, String> {
+        let (scenario, monitor) = (&self.scenario, steering.monitor());
+        let ask = |request| {
+            let said = steering.ask(request, self.patience);
+            said.map(|said| format!("{scenario}: {said}")).map_err(|problem| format!("{scenario}: {problem}"))
+        };
+        match request.split(' ').collect::<Vec<_>>()[..] {
+            ["status"] => Ok(status(scenario, steering)),
+            ["threads", _] if !is_elastic => {
+                Err(format!("{scenario} runs under protocol \"sequential\", on one thread"))
+            }
+            ["threads", number] => {
+                let threads = number.parse().map_err(|_| format!("{number} is no number of threads"))?;
+                monitor.set_threads(threads).map_err(|error| error.to_string())?;
+                Ok(format!("{scenario}: threads {threads} from now on"))
+            }
+            ["pause"] => ask(Request::Pause),
+            ["go"] => ask(Request::Go),
+            ["window"] => ask(Request::Window),
+            ["step"] => ask(Request::Event),
+            ["checkpoint"] => ask(Request::Checkpoint),
+            ["pace", "free"] => ask(Request::Pace(None)),
+            ["pace", factor] => match factor.parse() {
+                Ok(factor) if factor > 0.0 && f64::is_finite(factor) => ask(Request::Pace(Some(factor))),
+                _ => Err(format!("a pace of {factor}; allowed: a number above 0, or free")),
+            },
+            ["stop"] => {
+                monitor.stop();
+                Ok(format!("{scenario}: stops"))
+            }
+            ["why", ..] => {
+                Err(format!("{scenario} is a model of LPs; {request:?} is for models of processes"))
+            }
+            _ => Err(format!(
+                "unknown request {request:?}; there are status, threads, pause, go, window, step, pace, checkpoint \
+                 and stop"
+            )),
+        }
+    }
+
+    #[cfg(feature = "processes")]
+    fn answer_of_processes(
+        &self,
+        control: &paceline_processes::Control,
+        threads: u32,
+        request: &str,
+    ) -> Result<String, String> {
+        let (scenario, patience) = (&self.scenario, self.patience);
+        let answer = match request.split_once(' ').unwrap_or((request, "")) {
+            ("status", "") => {
+                let (time, steps) = (control.time(), text::count(control.steps()));
+                return Ok(format!("{scenario}: at {time}, {steps} steps, threads {threads}"));
+            }
+            ("threads", _) => {
+                return Err(format!("{scenario} is a model of processes, whose number of threads stays"));
+            }
+            ("window" | "pace" | "checkpoint", _) => {
+                return Err(format!("{scenario} is a model of processes; {request:?} is for models of LPs"));
+            }
+            ("why", process) => control.why(process, patience),
+            ("pause", "") => control.pause(patience),
+            ("step", "") => control.step(patience),
+            ("go", "") => control.go_on(patience),
+            ("stop", "") => {
+                control.stop();
+                return Ok(format!("{scenario}: stops"));
+            }
+            _ => {
+                return Err(format!(
+                    "unknown request {request:?}; there are status, why, pause, step, go and stop"
+                ));
+            }
+        };
+        answer.map_err(|error| format!("{scenario}: {error}"))
+    }
+}
+
+/// How far a run has come.
+fn status(scenario: &str, steering: &Steering) -> String {
+    let monitor: &Monitor = steering.monitor();
+    let (time, events) = (monitor.time(), text::count(monitor.events()));
+    let paused = if steering.is_paused() { ", paused" } else { "" };
+    format!("{scenario}: at {time}, {events} events, threads {}{paused}", monitor.threads())
+}
