@@ -16,6 +16,7 @@ use paceline_app::args::{
     CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
 };
 use paceline_app::replicate::ReplicateArguments;
+use paceline_app::study::StudyArguments;
 #[cfg(target_os = "linux")]
 use paceline_app::together::JoinArguments;
 
@@ -42,6 +43,7 @@ Examples:
   paceline run scenarios/traffic.toml
   paceline run scenarios/traffic.toml --set run.threads=1 --out results
   paceline replicate scenarios/phold.toml --replications 10
+  paceline study scenarios/studies/ringtown-cycle.toml
   paceline machine scenarios/machine-phold.toml
   paceline compare --policies credit,psx scenarios/machine-phold.toml";
 
@@ -55,6 +57,10 @@ pub enum Command {
     /// confidence intervals
     #[command(after_help = REPLICATE_EXAMPLES)]
     Replicate(ReplicateArguments),
+    /// Runs a study: a scenario at many points, each repeated until it says enough; whatever ends it, it
+    /// continues
+    #[command(after_help = STUDY_EXAMPLES)]
+    Study(StudyArguments),
     /// Resumes a run from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -206,6 +212,25 @@ Examples:
   paceline replicate scenarios/phold.toml --replications 10
   paceline replicate scenarios/wireless.toml --replications 8 --at-once 2 --set run.threads=2
   paceline replicate scenarios/traffic.toml --replications 20 --out results --json";
+
+const STUDY_EXAMPLES: &str = "\
+A study file names a scenario, factors with their levels, and how often each point is repeated:
+docs/studies.md has all keys. Each run is a process of its own, with one thread, and as many are
+side by side as there are cores. A row for each goes into the journal in the folder of --out.
+
+A run that is in the journal is not repeated: after a kill, a full disk or a crash the same command
+continues the study, and with more levels or replications it does those alone. A run that fails is
+a row with its error.
+
+Exit status: 0 when all runs have ended; 2 for a bad study, scenario or option; 1 if a run has failed,
+or its row could not be written; 130, 143 or 129 when SIGINT (Ctrl-C), SIGTERM or SIGHUP ended it.
+
+Examples:
+  paceline study scenarios/studies/ringtown-cycle.toml
+  paceline study scenarios/studies/ringtown-cycle.toml --set study.replications=40 --at-once 4
+  paceline study scenarios/studies/ringtown-cycle.toml --retry failed
+  paceline study scenarios/studies/ringtown-cycle.toml --array 3/8
+  paceline study merge scenarios/studies/ringtown-cycle.toml";
 
 #[cfg(target_os = "linux")]
 const JOIN_EXAMPLES: &str = "\

@@ -55,6 +55,7 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
     let done = match command {
         Command::Run(arguments) => commands::run(&PROGRAM, &arguments),
         Command::Replicate(arguments) => commands::replicate(&PROGRAM, &arguments),
+        Command::Study(arguments) => commands::study(&PROGRAM, &arguments),
         #[cfg(target_os = "linux")]
         Command::Resume(arguments) if emulate::is_checkpoint(&arguments.file) => emulate::resume(&arguments),
         Command::Resume(arguments) => resume::resume(&PROGRAM, &arguments),

@@ -194,7 +194,7 @@ fn the_tables_of_keys_are_what_the_code_reads() {
 #[test]
 fn every_key_that_a_source_names_is_in_a_table() {
     let page = |name: &str| fs::read_to_string(project().join("docs").join(name)).unwrap();
-    let tables = page("scenarios.md") + &page("machines.md");
+    let tables = page("scenarios.md") + &page("machines.md") + &page("studies.md");
     let names = keys::named_in_sources();
     assert!(names.len() > 100, "sources name keys: {names:?}");
     let missing: Vec<_> =

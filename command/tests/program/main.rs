@@ -37,6 +37,8 @@ mod run;
 mod run_keys;
 mod scripts;
 mod strangers;
+#[cfg(unix)]
+mod study;
 mod together;
 mod trace;
 

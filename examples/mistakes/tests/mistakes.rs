@@ -212,3 +212,35 @@ fn a_check_that_takes_long_is_announced_where_it_is_done() {
         assert_eq!(text(&checked.stdout).contains(words), warns, "{protocol}: {checked:?}");
     }
 }
+
+#[test]
+fn a_study_goes_on_beside_runs_that_panic_and_keeps_their_errors() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("study-of-mistakes");
+    // Left by an earlier run of this test.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let lines = format!(
+        "[study]\nscenario = {SCENARIO:?}\nreplications = 2\n\
+         [factors]\nmodel.mistake = [\"none\", \"panic\", \"panic-in-init\"]\n"
+    );
+    std::fs::write(folder.join("some.toml"), lines).expect("it can be written");
+    let study = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mistakes"));
+        command.args([&["study", "some.toml"], options].concat()).current_dir(&folder);
+        command.env("RUST_BACKTRACE", "0").output().expect("the program starts")
+    };
+    let found = study(&["--quiet"]);
+    let (said, message) = (text(&found.stdout), text(&found.stderr));
+    assert_eq!(found.status.code(), Some(1), "{message}");
+    assert!(said.contains("2 of 6 runs ended, 4 failed, 3 points"), "{said}");
+    assert!(message.starts_with("error: 4 runs have failed; the first is "), "{message}");
+    let rows = std::fs::read_to_string(folder.join("some.study/runs.csv")).expect("there is a table");
+    let panicked =
+        rows.lines().filter(|row| row.contains(",failed,") && row.contains("the model panicked at"));
+    assert_eq!(panicked.count(), 4, "{rows}");
+    assert_eq!(
+        rows.lines().filter(|row| row.contains(",none,") && row.contains(",ended,")).count(),
+        2,
+        "{rows}"
+    );
+}

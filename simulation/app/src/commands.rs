@@ -8,7 +8,8 @@ use crate::loaded::{Loaded, Source};
 #[cfg(feature = "processes")]
 use crate::processes;
 use crate::program::Program;
-use crate::replicate::{self, ReplicateArguments};
+use crate::replicate::{self, Replicas, ReplicateArguments};
+use crate::study::{self, StudyArguments};
 use crate::{check, run};
 
 /// Runs a scenario.
@@ -37,11 +38,24 @@ pub fn run_loaded(
 /// Runs replications of a scenario.
 pub fn replicate(program: &Program, arguments: &ReplicateArguments) -> Result<(), CommandError> {
     let source = Source::read(&arguments.scenario)?;
+    replicate::replicate(&*replicas(program, &source)?, source, arguments)
+}
+
+/// Runs the runs of a study that have not been run yet, merges journals, or runs a single run for another
+/// process.
+pub fn study(program: &Program, arguments: &StudyArguments) -> Result<(), CommandError> {
+    study::study(program, &|source| replicas(program, source), arguments)
+}
+
+/// The models of a scenario as they are replicated.
+fn replicas<'p>(program: &'p Program, source: &Source) -> Result<Box<dyn Replicas + 'p>, CommandError> {
     #[cfg(feature = "processes")]
     if program.is_of_processes(source.open()?)? {
-        return replicate::replicate(&processes::OfProcesses(program), source, arguments);
+        return Ok(Box::new(processes::OfProcesses(program)));
     }
-    replicate::replicate(program, source, arguments)
+    #[cfg(not(feature = "processes"))]
+    let _ = source;
+    Ok(Box::new(*program))
 }
 
 /// Checks the scenario that was read from `source`.

@@ -12,6 +12,7 @@ use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::replicate::ReplicateArguments;
+use crate::study::StudyArguments;
 #[cfg(target_os = "linux")]
 use crate::{args::together::JoinArguments, join::join};
 use crate::{commands, ctl, executable, keys, list, panics, resume, signals, words};
@@ -32,6 +33,9 @@ enum Command {
     /// Runs replications of a scenario with different seeds, several at once, and reports means with their
     /// confidence intervals
     Replicate(ReplicateArguments),
+    /// Runs a study: a scenario at many points, each repeated until it says enough; whatever ends it, it
+    /// continues
+    Study(StudyArguments),
     /// Resumes a run from its last checkpoint
     Resume(ResumeArguments),
     /// Takes part in a run that a process on this or another host has started
@@ -55,7 +59,8 @@ fn examples(name: &str) -> String {
          {name} check --determinism SCENARIO.toml\n  \
          {name} run SCENARIO.toml --set run.protocol=optimistic --set run.threads=2\n  \
          {name} run SCENARIO.toml --out results --trace run.perfetto-trace\n  \
-         {name} replicate SCENARIO.toml --replications 10"
+         {name} replicate SCENARIO.toml --replications 10\n  \
+         {name} study STUDY.toml"
     )
 }
 
@@ -99,6 +104,7 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), CommandError> {
             keys::listed(arguments.keys, || commands::check(program, &source, arguments))
         }
         Command::Replicate(arguments) => commands::replicate(program, arguments),
+        Command::Study(arguments) => commands::study(program, arguments),
         Command::Resume(arguments) => resume::resume(program, arguments),
         #[cfg(target_os = "linux")]
         Command::Join(arguments) => join(program, arguments),

@@ -31,6 +31,8 @@ pub enum CommandError {
     /// Some of several replications have failed: the seed of each, in ascending order, and why. The others
     /// have ended.
     Replications(Vec<(u64, CommandError)>),
+    /// Runs of a study have failed, or their rows could not be kept; the others are in its journal.
+    Study(String),
     /// A checkpoint cannot be resumed.
     Resume(String),
     /// Another process says what has gone wrong.
@@ -131,9 +133,11 @@ impl CommandError {
         match self {
             Self::Scenario(error) | Self::RunKey(_, error) => error.one_line(),
             Self::Run(error, checkpoint) => of_run(error, checkpoint.as_deref()),
-            Self::Option(problem) | Self::Input(problem) | Self::Resume(problem) | Self::Ctl(problem) => {
-                problem.clone()
-            }
+            Self::Option(problem)
+            | Self::Input(problem)
+            | Self::Study(problem)
+            | Self::Resume(problem)
+            | Self::Ctl(problem) => problem.clone(),
             Self::Replications(failures) => {
                 let of_one = |(seed, failure): &(u64, Self)| format!("seed {seed}: {}", failure.problem());
                 failures.iter().map(of_one).collect::<Vec<_>>().join("; ")
@@ -182,9 +186,12 @@ impl CommandError {
                 failures.first().map_or(ExitCode::from(1), |(_, failure)| failure.status())
             }
             Self::Interrupted => ExitCode::from(signals::status()),
-            Self::Results(_) | Self::Ctl(_) | Self::Write(..) | Self::Print(_) | Self::Signals(_) => {
-                ExitCode::from(1)
-            }
+            Self::Results(_)
+            | Self::Study(_)
+            | Self::Ctl(_)
+            | Self::Write(..)
+            | Self::Print(_)
+            | Self::Signals(_) => ExitCode::from(1),
         }
     }
 }

@@ -99,6 +99,7 @@ mod settings;
 pub mod signals;
 pub mod stdout;
 mod steer;
+pub mod study;
 pub mod summary;
 pub mod tables;
 pub mod terminal;

@@ -58,6 +58,11 @@ impl Provenance {
         Identity::new([("seed", "/seed", seed.into())].into_iter().chain(parts.map(part)))
     }
 
+    /// What determines the results of a run besides its seed and the section `[run]`.
+    pub fn content(&self) -> Value {
+        json!({ "program": self.program, "parameters": self.parameters, "inputs": self.inputs })
+    }
+
     /// The same with another horizon.
     pub fn until(self, horizon: Option<Time>) -> Self {
         Self { horizon, ..self }

@@ -11,6 +11,9 @@ use std::io::{self, Write};
 use clap::Args;
 use paceline_results::ResultFile;
 
+#[cfg(feature = "parquet")]
+pub use parquet::write_lines as write_parquet;
+
 /// How tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tables {

@@ -27,13 +27,28 @@ pub fn write(file: ResultFile, columns: &[Column], to: &mut dyn Write) -> io::Re
     let name = file.name.clone();
     let mut lines = Vec::new();
     file.write(&mut lines)?;
+    let columns: Vec<_> = columns.iter().map(|column| (column.name, column.values)).collect();
+    write_lines(&name, &lines, &columns, to)
+}
+
+/// Writes a table whose content is these lines of CSV with a header; columns have names and types.
+///
+/// # Errors
+///
+/// It cannot be written, or a value is not of its column's type.
+pub fn write_lines(
+    name: &str,
+    lines: &[u8],
+    columns: &[(&str, Values)],
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let failed = |problem: String| io::Error::other(format!("{name}: {problem}"));
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = Arc::new(schema(columns).map_err(|error| failed(error.to_string()))?);
     // The library wants a sink that may go to another thread, which `to` may not.
     let mut content = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut content, schema, Arc::new(properties))?;
-    let mut rows = csv::Reader::from_reader(lines.as_slice()).into_records();
+    let mut rows = csv::Reader::from_reader(lines).into_records();
     loop {
         let group: Vec<StringRecord> =
             rows.by_ref().take(GROUP).collect::<Result<_, _>>().map_err(|error| failed(error.to_string()))?;
@@ -41,7 +56,7 @@ pub fn write(file: ResultFile, columns: &[Column], to: &mut dyn Write) -> io::Re
             break;
         }
         let mut row_group = writer.next_row_group()?;
-        for (place, column) in columns.iter().enumerate() {
+        for (place, column) in columns.iter().copied().enumerate() {
             write_column(&mut row_group, place, column, &group).map_err(&failed)?;
         }
         row_group.close()?;
@@ -50,14 +65,14 @@ pub fn write(file: ResultFile, columns: &[Column], to: &mut dyn Write) -> io::Re
     to.write_all(&content)
 }
 
-fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
-    let fields = columns.iter().map(|column| {
-        let (physical, logical, repetition) = match column.values {
+fn schema(columns: &[(&str, Values)]) -> Result<Type, ParquetError> {
+    let fields = columns.iter().map(|(name, values)| {
+        let (physical, logical, repetition) = match values {
             Values::Integers => (Physical::INT64, None, Repetition::OPTIONAL),
             Values::Reals => (Physical::DOUBLE, None, Repetition::OPTIONAL),
             Values::Texts => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         };
-        let field = Type::primitive_type_builder(column.name, physical)
+        let field = Type::primitive_type_builder(name, physical)
             .with_logical_type(logical)
             .with_repetition(repetition);
         field.build().map(Arc::new)
@@ -69,11 +84,11 @@ fn schema(columns: &[Column]) -> Result<Type, ParquetError> {
 fn write_column<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     place: usize,
-    column: &Column,
+    column: (&str, Values),
     rows: &[StringRecord],
 ) -> Result<(), String> {
     let texts = || rows.iter().map(|row| row.get(place).unwrap_or_default());
-    match column.values {
+    match column.1 {
         Values::Integers => {
             let values = numbers::<i64>(column, texts())?;
             put::<Int64Type, W>(group, &values, Some(&levels(texts())))
@@ -91,18 +106,21 @@ fn write_column<W: Write + Send>(
 }
 
 /// The values that there are.
-fn numbers<'a, N: FromStr>(column: &Column, texts: impl Iterator<Item = &'a str>) -> Result<Vec<N>, String> {
+fn numbers<'a, N: FromStr>(
+    column: (&str, Values),
+    texts: impl Iterator<Item = &'a str>,
+) -> Result<Vec<N>, String> {
     let there = texts.filter(|text| !text.is_empty());
     there.map(|text| text.parse().map_err(|_| not_of_its_type(column, text))).collect()
 }
 
-fn not_of_its_type(column: &Column, text: &str) -> String {
-    let allowed = match column.values {
+fn not_of_its_type((name, values): (&str, Values), text: &str) -> String {
+    let allowed = match values {
         Values::Integers => "whole numbers of 64 bits with a sign",
         Values::Reals => "numbers",
         Values::Texts => "texts",
     };
-    format!("{text:?} in column {}; allowed: {allowed}", column.name)
+    format!("{text:?} in column {name}; allowed: {allowed}")
 }
 
 /// For each row whether its value is there: 1, or 0.
