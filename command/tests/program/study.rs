@@ -129,7 +129,7 @@ fn more_levels_and_more_replications_do_the_new_runs_alone() {
         "the same levels as a range, and a new one"
     );
     assert_eq!(with("[2, 4]", &["--set", "study.threads=2"]), (0, 6), "threads are no part of a run");
-    assert_eq!(with("[2, 4]", &["--set", "study.seed=4"]), (2, 6), "seeds 4 and 5 were there");
+    assert_eq!(with("[2, 4]", &["--set", "study.seed=4"]), (1, 6), "one level lacks seed 6");
     fs::write(folder.join("small.toml"), PHOLD.replace("5s", "6s")).unwrap();
     assert_eq!(with("[2, 4]", &[]), (6, 6), "another scenario");
 }
@@ -196,7 +196,7 @@ fn a_run_that_is_killed_is_a_row_and_is_done_again_when_that_is_wanted() {
 #[test]
 fn failed_runs_are_rows_with_their_errors_that_are_repeated_alone() {
     // The model leaves the clock, each time.
-    let far = "[set]\nmodel.mean = \"500000d\"\nmodel.lookahead = \"106700d\"\nrun.until = \"213400d\"\n";
+    let far = "[set]\nmodel.mean = \"200000d\"\nmodel.lookahead = \"106700d\"\nrun.until = \"213400d\"\n";
     let text =
         format!("[study]\nscenario = \"small.toml\"\nreplications = 2\n{far}run.protocol = \"sequential\"\n");
     let folder = folder(&text);
