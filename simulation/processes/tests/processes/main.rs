@@ -1,6 +1,7 @@
 //! What each thing that a process can do means: when who goes on, and with what. An assertion that fails
 //! within a process ends the run, which the test then does not survive.
 
+mod batches;
 mod digest;
 mod dropped;
 mod exact;
