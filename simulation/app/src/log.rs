@@ -120,6 +120,7 @@ enum Entry {
     /// What `Debug` says of an event.
     Event(String),
     /// The whole line, as JSON.
+    #[cfg(feature = "processes")]
     Json(String),
 }
 
@@ -127,6 +128,7 @@ impl Line {
     fn write(&self, to: &mut Vec<u8>) -> serde_json::Result<()> {
         match &self.entry {
             Entry::Event(event) => serde_json::to_writer(to, &EventLine(self, event)),
+            #[cfg(feature = "processes")]
             Entry::Json(line) => {
                 to.extend_from_slice(line.as_bytes());
                 Ok(())
