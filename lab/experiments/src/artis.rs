@@ -19,19 +19,19 @@ use crate::parameters::kinds::{Kind, count};
 use crate::prelude::*;
 
 catalogue! {
-    "artis-fig1": "Multi-threaded LPs with timed wait: run time over LPs, HT on and off"
+    "artis-fig1": "Multi-threaded LPs with timed wait: run time over LPs, HT on and off", SimulatedMachine
         => |setup, parameters| runtimes::plan(setup, parameters, 1);
-    "artis-fig2": "Multi-threaded LPs with signals: run time over LPs, HT on and off"
+    "artis-fig2": "Multi-threaded LPs with signals: run time over LPs, HT on and off", SimulatedMachine
         => |setup, parameters| runtimes::plan(setup, parameters, 2);
-    "artis-fig3": "Single-threaded LPs: run time over LPs, HT on and off"
+    "artis-fig3": "Single-threaded LPs: run time over LPs, HT on and off", SimulatedMachine
         => |setup, parameters| runtimes::plan(setup, parameters, 3);
-    "artis-fig4": "Two hosts: run time with and without marshalling over the model's hosts"
+    "artis-fig4": "Two hosts: run time with and without marshalling over the model's hosts", SimulatedMachine
         => marshalling::fig4;
-    "artis-fig5": "Two hosts: run time with and without marshalling over the MTU" => marshalling::fig5;
-    "artis-fig8": "A group of 1000 events in the Enhanced Heap and in a binary heap, over their sizes"
+    "artis-fig5": "Two hosts: run time with and without marshalling over the MTU", SimulatedMachine => marshalling::fig5;
+    "artis-fig8": "A group of 1000 events in the Enhanced Heap and in a binary heap, over their sizes", RealThreads
         => heaps::plan;
-    "artis-fig9": "The standard wireless model with the Enhanced Heap and a binary heap" => queues::fig9;
-    "artis-fig10": "The light wireless model with the Enhanced Heap and a binary heap" => queues::fig10;
+    "artis-fig9": "The standard wireless model with the Enhanced Heap and a binary heap", RealThreads => queues::fig9;
+    "artis-fig10": "The light wireless model with the Enhanced Heap and a binary heap", RealThreads => queues::fig10;
 }
 
 fn hosts() -> Kind<u32> {

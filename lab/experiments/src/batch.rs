@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use paceline_report::{Check, Finding};
+use paceline_report::{Check, Finding, RanOn};
 
 use crate::{Calibration, Given};
 use paceline_machine_scenarios::side_by_side;
@@ -87,6 +87,8 @@ pub struct Experiment<B: Backend> {
     pub name: &'static str,
     /// What it shows, in one line.
     pub title: &'static str,
+    /// What its runs are.
+    pub ran_on: RanOn,
     /// Plans its runs.
     pub plan: fn(&Setup) -> Plan<B>,
 }
@@ -118,9 +120,11 @@ pub struct Batch<B: Backend> {
     walls: BTreeMap<String, Duration>,
 }
 
+/// What is said of an experiment whatever its runs show: its name, its title, and what it runs on.
+pub type Head = (&'static str, &'static str, RanOn);
+
 struct Planned<B: Backend> {
-    name: &'static str,
-    title: &'static str,
+    head: Head,
     keys: Vec<String>,
     judge: Judge<B>,
 }
@@ -128,18 +132,20 @@ struct Planned<B: Backend> {
 impl<B: Backend> Batch<B> {
     /// Plans all of `experiments` under `setup`; nothing runs yet.
     pub fn new(experiments: &[&Experiment<B>], setup: &Setup) -> Self {
-        let plan =
-            |experiment: &&Experiment<B>| (experiment.name, experiment.title, (experiment.plan)(setup));
+        let plan = |experiment: &&Experiment<B>| {
+            let Experiment { name, title, ran_on, plan } = **experiment;
+            ((name, title, ran_on), plan(setup))
+        };
         Self::of(experiments.iter().map(plan))
     }
 
-    /// Of experiments that are planned: name, title and plan of each.
-    pub fn of(plans: impl IntoIterator<Item = (&'static str, &'static str, Plan<B>)>) -> Self {
+    /// Of experiments that are planned.
+    pub fn of(plans: impl IntoIterator<Item = (Head, Plan<B>)>) -> Self {
         let (mut cells, mut known): (Vec<B::Cell>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        let planned = plans.into_iter().map(|(name, title, Plan { cells: planned_cells, judge })| {
+        let planned = plans.into_iter().map(|(head, Plan { cells: planned_cells, judge })| {
             let keys: Vec<_> = planned_cells.iter().map(|cell| cell.key().to_owned()).collect();
             cells.extend(planned_cells.into_iter().filter(|cell| known.insert(cell.key().to_owned())));
-            Planned { name, title, keys, judge }
+            Planned { head, keys, judge }
         });
         let planned = planned.collect();
         Self { cells, planned, walls: BTreeMap::new() }
@@ -176,14 +182,15 @@ impl<B: Backend> Batch<B> {
     }
 
     /// Has all experiments judge the results of the runs, in their order. If one has no finding, a check that
-    /// does not hold says why. The wall time of a finding is that of all its runs, even if other
+    /// has failed says why. The wall time of a finding is that of all its runs, even if other
     /// experiments share them.
     pub fn judge(self, results: &B::Results) -> Vec<Judged> {
         let walls = self.walls;
-        let judged = self.planned.into_iter().map(|Planned { name, title, keys, judge }| {
+        let judged = self.planned.into_iter().map(|Planned { head: (name, title, ran_on), keys, judge }| {
             let mut finding = judge(results).unwrap_or_else(|error| failed(&error));
             finding.name = name.into();
             finding.title = title.into();
+            finding.ran_on = ran_on;
             finding.wall_seconds =
                 keys.iter().filter_map(|key| walls.get(key)).map(Duration::as_secs_f64).sum();
             Judged { finding, keys }
@@ -193,13 +200,7 @@ impl<B: Backend> Batch<B> {
 }
 
 fn failed(error: &impl fmt::Display) -> Finding {
-    let check = Check {
-        what: "it can be run".into(),
-        published: String::new(),
-        ours: error.to_string(),
-        must: "no error".into(),
-        holds: false,
-    };
+    let check = Check::failed("it can be run", error.to_string());
     Finding { checks: vec![check], ..Finding::default() }
 }
 
@@ -217,6 +218,8 @@ impl<B: Backend<Cell: fmt::Debug>> fmt::Debug for Batch<B> {
 
 #[cfg(test)]
 mod tests {
+    use paceline_report::Verdict;
+
     use super::*;
 
     /// Runs whose result is their key.
@@ -242,6 +245,7 @@ mod tests {
     const FIRST: Experiment<Echo> = Experiment {
         name: "first",
         title: "has runs of its own",
+        ran_on: RanOn::SimulatedMachine,
         plan: |_| Plan {
             cells: vec!["own", "shared"],
             judge: Box::new(|seen| Ok(Finding { notes: seen.clone(), ..Finding::default() })),
@@ -250,6 +254,7 @@ mod tests {
     const SECOND: Experiment<Echo> = Experiment {
         name: "second",
         title: "cannot be judged",
+        ran_on: RanOn::SimulatedMachine,
         plan: |_| Plan { cells: vec!["shared"], judge: Box::new(|_| Err("no idea")) },
     };
 
@@ -278,8 +283,8 @@ mod tests {
         );
         let check = &second.finding.checks[0];
         assert_eq!(
-            (second.finding.title.as_str(), check.ours.as_str(), check.holds),
-            ("cannot be judged", "no idea", false)
+            (second.finding.title.as_str(), check.ours(), check.verdict()),
+            ("cannot be judged", "no idea".to_owned(), Verdict::Differs)
         );
     }
 

@@ -5,21 +5,16 @@
 //! Invariant: only a run that was not planned is a reason to leave out a comparison; one that failed is a
 //! failure of the whole.
 
-use paceline_report::{Check, Finding};
+use paceline_report::{Check, Criterion, Finding, Ours};
 
 use crate::plan::CellError;
 
-/// Ours in words, and whether it is as it must be.
-pub(crate) type Ours = (String, bool);
+/// What must be true of ours, and ours.
+pub(crate) type Compared = (Criterion, Ours);
 
-/// The check of `what`: what the source states of it, what must be true of ours, and ours.
-pub(crate) fn check(
-    what: impl Into<String>,
-    published: impl Into<String>,
-    must: impl Into<String>,
-    (ours, holds): Ours,
-) -> Check {
-    Check { what: what.into(), published: published.into(), ours, must: must.into(), holds }
+/// The check of `what`.
+pub(crate) fn check(what: impl Into<String>, criterion: Criterion, ours: Ours) -> Check {
+    Check { what: what.into(), criterion, ours }
 }
 
 /// Comparisons, in their order, and those that were left out.
@@ -30,18 +25,15 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Compares as [`check`] says; `ours` is left out with the whole check where one of its runs was not
-    /// planned.
+    /// Compares; the check is left out where one of the runs that `compare` needs was not planned.
     pub fn add(
         &mut self,
         what: impl Into<String>,
-        published: impl Into<String>,
-        must: impl Into<String>,
-        ours: impl FnOnce() -> Result<Ours, CellError>,
+        compare: impl FnOnce() -> Result<Compared, CellError>,
     ) -> Result<(), CellError> {
         let what = what.into();
-        let ours = self.if_planned(&what, ours)?;
-        self.checks.extend(ours.map(|ours| check(what, published, must, ours)));
+        let compared = self.if_planned(&what, compare)?;
+        self.checks.extend(compared.map(|(criterion, ours)| check(what, criterion, ours)));
         Ok(())
     }
 
@@ -90,19 +82,21 @@ pub(crate) fn among<T: PartialEq + std::fmt::Display>(points: &[T], point: &T) -
 
 #[cfg(test)]
 mod tests {
+    use paceline_report::Shape;
+
     use super::*;
 
-    fn ours() -> Ours {
-        ("ours".into(), true)
+    fn compared() -> Compared {
+        (Criterion::goal(Shape::Above(0.0)), Ours::one(1.0, "s"))
     }
 
     #[test]
     fn what_was_not_run_is_left_out_and_told_and_a_failure_is_one() {
         let mut claims = Claims::default();
-        claims.add("first", "", "", || Ok(ours())).expect("it is judged");
-        claims.add("second", "", "", || several(&[1]).map(|_| ours())).expect("it is left out");
-        claims.add("third", "", "", || among(&[1, 2], &2).map(|()| ours())).expect("it is judged");
-        let failed = claims.clone().add("fourth", "", "", || Err(CellError::Guests("deadlock".into())));
+        claims.add("first", || Ok(compared())).expect("it is judged");
+        claims.add("second", || several(&[1]).map(|_| compared())).expect("it is left out");
+        claims.add("third", || among(&[1, 2], &2).map(|()| compared())).expect("it is judged");
+        let failed = claims.clone().add("fourth", || Err(CellError::Guests("deadlock".into())));
         assert_eq!(failed, Err(CellError::Guests("deadlock".into())));
         let finding = claims.put_into(Finding::default());
         let names: Vec<_> = finding.checks.iter().map(|check| check.what.as_str()).collect();

@@ -12,7 +12,7 @@ mod runs;
 use crate::prelude::*;
 
 catalogue! {
-    "cluster-prediction": "Windows of 1 to 1,000 processes, predicted from the costs of one node"
+    "cluster-prediction": "Windows of 1 to 1,000 processes, predicted from the costs of one node", SimulatedMachine
         => prediction::plan;
 }
 

@@ -1,6 +1,7 @@
 //! An experiment of a paper: its name, its file of parameters, and how it is planned; and the macros with
 //! which papers list theirs and name what they compare.
 
+use paceline_report::RanOn;
 use paceline_scenario::ScenarioError;
 
 use crate::batch::Setup;
@@ -17,6 +18,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it shows, in one line.
     pub title: &'static str,
+    /// What its runs are.
+    pub ran_on: RanOn,
     /// The file of its parameters, as it is built in.
     pub parameters: &'static str,
     pub(crate) planner: Planner,
@@ -32,13 +35,15 @@ impl Experiment {
     }
 }
 
-/// The experiments of a paper, `NAME: TITLE => PLANNER` each; the file of parameters of one has its name.
+/// The experiments of a paper, `NAME: TITLE, RAN_ON => PLANNER` each; the file of parameters of one has its
+/// name.
 macro_rules! catalogue {
-    ($($name:literal: $title:literal => $planner:expr;)+) => {
+    ($($name:literal: $title:literal, $ran_on:ident => $planner:expr;)+) => {
         /// The experiments of the paper, in the order of the list.
         pub const EXPERIMENTS: &[$crate::Experiment] = &[$($crate::Experiment {
             name: $name,
             title: $title,
+            ran_on: paceline_report::RanOn::$ran_on,
             parameters: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/parameters/", $name, ".toml")),
             planner: $planner,
         }),+];

@@ -17,12 +17,12 @@ mod web;
 use crate::prelude::*;
 
 catalogue! {
-    "netwarp-tcp": "Linux's CUBIC and Reno in a guest beside ours on the same link, over latency, loss and queue"
+    "netwarp-tcp": "Linux's CUBIC and Reno in a guest beside ours on the same link, over latency, loss and queue", RealProcesses
         => tcp::plan;
-    "netwarp-order": "The order test of the NSX paper between three guests, with and without a common clock"
+    "netwarp-order": "The order test of the NSX paper between three guests, with and without a common clock", RealProcesses
         => order::plan;
-    "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model"
+    "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model", RealProcesses
         => flows::plan;
-    "netwarp-web": "curl and nginx in guests over a backbone with a link that fails" => web::plan;
-    "netwarp-pair": "What a stream, and request and response, between two guests cost" => pair::plan;
+    "netwarp-web": "curl and nginx in guests over a backbone with a link that fails", RealProcesses => web::plan;
+    "netwarp-pair": "What a stream, and request and response, between two guests cost", RealProcesses => pair::plan;
 }

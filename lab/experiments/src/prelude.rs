@@ -1,10 +1,13 @@
 //! What the files of experiments use of the crate and of reports.
 
-pub(crate) use paceline_report::{Axis, Check, Curve, Figure, Finding, Kind, Series, Sweep, Table, Wanted};
+pub(crate) use paceline_report::{
+    Axis, Check, Criterion, Curve, Estimate, Figure, Finding, Kind, Ours, Series, Shape, Statement, Sweep,
+    Table, Tolerance, Wanted,
+};
 pub(crate) use paceline_scenario::ScenarioError;
 
 pub(crate) use crate::Calibration;
-pub(crate) use crate::claims::{Claims, Ours, among, check, several};
+pub(crate) use crate::claims::{Claims, Compared, among, check, several};
 pub(crate) use crate::experiment::{catalogue, named};
 pub(crate) use crate::parameters::Parameters;
 pub(crate) use crate::plan::{Cell, CellError, Found, Measure, Plan, Results, Setup};

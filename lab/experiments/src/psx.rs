@@ -27,20 +27,20 @@ use crate::prelude::*;
 pub(crate) use runs::{Case, Gear, Load, Scheduler};
 
 catalogue! {
-    "psx-fig6": "BLB over the weight of DOM0 under CSX, 24 domains" => weights::plan;
-    "psx-fig7": "ULB over the weight of DOM0 under CSX, 24 domains" => weights::plan;
-    "psx-fig8": "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX"
+    "psx-fig6": "BLB over the weight of DOM0 under CSX, 24 domains", SimulatedMachine => weights::plan;
+    "psx-fig7": "ULB over the weight of DOM0 under CSX, 24 domains", SimulatedMachine => weights::plan;
+    "psx-fig8": "BLB, 24 domains on 24 PCPUs: gain of PSX over CSX", SimulatedMachine
         => |setup, parameters| gains::plan(setup, parameters, gains::EQUALLY_MANY);
-    "psx-fig9": "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX"
+    "psx-fig9": "ULB, 24 domains on 24 PCPUs: gain of PSX over CSX", SimulatedMachine
         => |setup, parameters| gains::plan(setup, parameters, gains::EQUALLY_MANY);
-    "psx-fig10": "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX"
+    "psx-fig10": "BLB, 32 domains on 24 PCPUs: gain of PSX over CSX", SimulatedMachine
         => |setup, parameters| gains::plan(setup, parameters, gains::BALANCED);
-    "psx-fig11": "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX"
+    "psx-fig11": "ULB, 32 domains on 24 PCPUs: gain of PSX over CSX", SimulatedMachine
         => |setup, parameters| gains::plan(setup, parameters, gains::UNBALANCED);
-    "psx-fig12": "HLB over the number of domains" => scaling::fig12;
-    "psx-fig13": "VSB, 64 domains: events processed over run time" => traffic::fig13;
-    "psx-fig14": "VSB, 32 and 64 domains: strong scaling" => strong_scaling::fig14;
-    "psx-wait": "What the gain of PSX owes to how federates wait" => waits::plan;
+    "psx-fig12": "HLB over the number of domains", SimulatedMachine => scaling::fig12;
+    "psx-fig13": "VSB, 64 domains: events processed over run time", SimulatedMachine => traffic::fig13;
+    "psx-fig14": "VSB, 32 and 64 domains: strong scaling", SimulatedMachine => strong_scaling::fig14;
+    "psx-wait": "What the gain of PSX owes to how federates wait", SimulatedMachine => waits::plan;
 }
 
 /// A number of domains: a simulation has several.

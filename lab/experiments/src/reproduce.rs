@@ -24,7 +24,7 @@ pub struct Progress {
 }
 
 /// Runs `experiments` on `workers` threads. Returns a finding for each, in their order; if one could not be
-/// run, a check that does not hold says why. Each begins with its source, and says which parameters it had if
+/// run, a check that has failed says why. Each begins with its source, and says which parameters it had if
 /// these are not the built-in ones. Fails before anything runs if there is a mistake in parameters.
 pub fn reproduce(
     experiments: &[&Experiment],
@@ -32,7 +32,9 @@ pub fn reproduce(
     workers: usize,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Finding>, ScenarioError> {
-    let plan = |experiment: &&Experiment| Ok((experiment.name, experiment.title, experiment.plan(setup)?));
+    let plan = |experiment: &&Experiment| {
+        Ok(((experiment.name, experiment.title, experiment.ran_on), experiment.plan(setup)?))
+    };
     let mut batch = Batch::of(experiments.iter().map(plan).collect::<Result<Vec<_>, ScenarioError>>()?);
     let other = match &setup.given {
         Some(given) => Some((given.experiment(), given.differences()?)),
@@ -61,6 +63,8 @@ pub fn reproduce(
 mod test {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use paceline_report::RanOn;
 
     use super::*;
     use crate::parameters::Parameters;
@@ -93,7 +97,13 @@ mod test {
             };
             Ok(Plan { cells: (0..20).map(cell).collect(), judge: Box::new(judge) })
         }
-        let experiment = Experiment { name: "own", title: "", parameters: NOTHING, planner: plan };
+        let experiment = Experiment {
+            name: "own",
+            title: "",
+            ran_on: RanOn::RealThreads,
+            parameters: NOTHING,
+            planner: plan,
+        };
         let findings = reproduce(&[&experiment], &Setup::default(), 4, &mut |_| {}).expect("all is sound");
         assert_eq!(findings[0].notes, ["0 disturbed"]);
     }

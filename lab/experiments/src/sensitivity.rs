@@ -4,9 +4,9 @@
 //! Invariants: only the one constant differs from the runs with which it is compared. Sweeps over other
 //! quantities are left out, as are experiments that measure real time: these depend on no constant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_report::{Finding, Table};
+use paceline_report::{Check, Finding, Table, Verdict};
 use paceline_scenario::ScenarioError;
 
 use crate::batch::Setup;
@@ -19,8 +19,7 @@ const FACTORS: [(&str, u64, u64); 2] = [("halved", 1, 2), ("doubled", 2, 1)];
 /// What constants decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// For every constant that decides whether a check holds: which checks hold no more when it is halved or
-    /// doubled, and which hold only then.
+    /// For every constant that decides a verdict: which verdicts change when it is halved or doubled.
     pub table: Table,
     /// What was compared, and the constants that decide nothing.
     pub notes: Vec<String>,
@@ -31,20 +30,25 @@ fn paper(name: &str) -> &str {
     name.split(['-', '.']).next().unwrap_or(name)
 }
 
-/// A check, by experiment and what it compares.
-type Claim = (String, String);
+/// The verdict on each check, by experiment and what is compared.
+type Verdicts = BTreeMap<(String, String), Verdict>;
 
-fn holding(findings: &[Finding]) -> BTreeSet<Claim> {
-    let claims = findings.iter().flat_map(|finding| {
-        let held = finding.checks.iter().filter(|check| check.holds);
-        held.map(|check| (finding.name.clone(), check.what.clone()))
-    });
-    claims.collect()
+fn verdicts(findings: &[Finding]) -> Verdicts {
+    let of = |finding: &Finding| {
+        let named = |check: &Check| ((finding.name.clone(), check.what.clone()), check.verdict());
+        finding.checks.iter().map(named).collect::<Vec<_>>()
+    };
+    findings.iter().flat_map(of).collect()
 }
 
-fn claims_in_words<'a>(claims: impl Iterator<Item = &'a Claim>) -> String {
-    let claims: Vec<_> = claims.map(|(name, what)| format!("{name}: {what}")).collect();
-    if claims.is_empty() { "none".into() } else { claims.join("; ") }
+/// The checks whose verdict changes, each with both; one that is not compared on both sides is left out.
+fn changed_verdicts(base: &Verdicts, now: &Verdicts) -> Vec<String> {
+    let change = |(claim, before): (&(String, String), &Verdict)| {
+        let after = now.get(claim)?;
+        let (name, what) = claim;
+        (before != after).then(|| format!("{name}: {what}: {}, then {}", before.name(), after.name()))
+    };
+    base.iter().filter_map(change).collect()
 }
 
 fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, ScenarioError> {
@@ -53,8 +57,7 @@ fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, Scenari
 }
 
 /// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and
-/// doubled, and says which checks hold no more, and which hold only then. Fails before anything runs if there
-/// is a mistake in parameters.
+/// doubled, and says which verdicts change. Fails before anything runs if there is a mistake in parameters.
 pub fn sensitivity(
     experiments: &[&Experiment],
     setup: &Setup,
@@ -80,9 +83,9 @@ pub fn sensitivity(
             progress(Progress { done, cells, last: format!("{what}: {}", now.last) });
         })?;
         batch += 1;
-        Ok::<_, ScenarioError>(holding(&findings))
+        Ok::<_, ScenarioError>(verdicts(&findings))
     };
-    let columns = ["constant", "changed", "holds no more", "holds only then"];
+    let columns = ["constant", "changed", "verdicts that change"];
     let mut table = Table::new("What hangs on one constant, halved or doubled", columns);
     let mut without = Vec::new();
     for title in papers {
@@ -98,11 +101,10 @@ pub fn sensitivity(
                 let changed = if is_whole { changed.to_owned() } else { format!("to {scaled} {unit}") };
                 let other = Setup { calibration, ..setup.clone() };
                 let now = run(&experiments, &other, &format!("{name} {changed}"))?;
-                if now != base {
+                let changed_verdicts = changed_verdicts(&base, &now);
+                if !changed_verdicts.is_empty() {
                     decides = true;
-                    let (lost, won) =
-                        (claims_in_words(base.difference(&now)), claims_in_words(now.difference(&base)));
-                    table.row([format!("{name} ({value} {unit})"), changed, lost, won]);
+                    table.row([format!("{name} ({value} {unit})"), changed, changed_verdicts.join("; ")]);
                 }
             }
             without.extend((!decides).then_some(*name));
@@ -130,13 +132,15 @@ mod tests {
     use crate::claims::check;
     use crate::parameters::Parameters;
     use crate::plan::{Cell, CellError, Measure, Plan};
+    use paceline_report::{Criterion, Ours, RanOn, Shape};
 
     const NOTHING: &str = "[experiment]\nname = \"own\"\n";
 
     fn plan(alone: bool, holds: bool) -> Result<Plan, ScenarioError> {
         let judge = move |_: &crate::Results| -> Result<Finding, CellError> {
             let mut finding = Finding::default();
-            finding.checks.push(check("events are short", "", "", (String::new(), holds)));
+            let ours = Ours::one(f64::from(u8::from(holds)), "");
+            finding.checks.push(check("events are short", Criterion::goal(Shape::exactly(1.0)), ours));
             Ok(finding)
         };
         let job = || Ok(Measure::default());
@@ -159,9 +163,13 @@ mod tests {
         plan(false, setup.calibration.get("psx.smt") < 1_000)
     }
 
+    fn experiment(name: &'static str, planner: crate::experiment::Planner) -> Experiment {
+        Experiment { name, title: "", ran_on: RanOn::SimulatedMachine, parameters: NOTHING, planner }
+    }
+
     #[test]
     fn a_share_is_raised_to_the_whole_and_no_further() {
-        let shared = Experiment { name: "psx-shared", title: "", parameters: NOTHING, planner: share };
+        let shared = experiment("psx-shared", share);
         let Sensitivity { table, .. } =
             sensitivity(&[&shared], &Setup::default(), 1, &mut |_| ()).expect("all is sound");
         let [row] = table.rows() else { panic!("{table:?}") };
@@ -170,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_conclusion_that_hangs_on_a_constant_is_named_beside_it_and_nowhere_else() {
-        let simulated = Experiment { name: "psx-claim", title: "", parameters: NOTHING, planner: claim };
-        let measured = Experiment { name: "psx-real", title: "", parameters: NOTHING, planner: real };
+        let simulated = experiment("psx-claim", claim);
+        let measured = experiment("psx-real", real);
         let mut seen = Vec::new();
         let Sensitivity { table, notes } =
             sensitivity(&[&simulated, &measured], &Setup::default(), 1, &mut |now| seen.push(now))
                 .expect("all is sound");
         let [row] = table.rows() else { panic!("{table:?}") };
         assert!(row[0].starts_with("psx.event (2000 ns)") && row[1] == "doubled", "{row:?}");
-        assert_eq!((row[2].as_str(), row[3].as_str()), ("psx-claim: events are short", "none"));
+        assert_eq!(row[2], "psx-claim: events are short: reproduced, then differs");
         assert!(notes[0].ends_with("of psx-claim."), "{notes:?}");
         let constants: Vec<_> =
             CONSTANTS.iter().filter(|constant| constant.name.starts_with("psx.")).collect();

@@ -23,12 +23,12 @@ use crate::parameters::kinds::{Kind, count, nanos, secs};
 use crate::prelude::*;
 
 catalogue! {
-    "sg-fig1": "Chord on many threads: speed-up over the number of peers" => speedup::plan;
-    "sg-fig2": "How many processes the rounds of Chord hold" => rounds::sizes;
-    "sg-fig3": "How long rounds of Chord take over their size" => rounds::times;
-    "sg-bind": "Threads bound to cores and not" => binding::plan;
-    "sg-parmap": "What the coordinating thread does, and how threads wait" => coordination::plan;
-    "sg-threshold": "When a round runs on many threads" => threshold::plan;
+    "sg-fig1": "Chord on many threads: speed-up over the number of peers", RealThreads => speedup::plan;
+    "sg-fig2": "How many processes the rounds of Chord hold", RealThreads => rounds::sizes;
+    "sg-fig3": "How long rounds of Chord take over their size", RealThreads => rounds::times;
+    "sg-bind": "Threads bound to cores and not", RealThreads => binding::plan;
+    "sg-parmap": "What the coordinating thread does, and how threads wait", RealThreads => coordination::plan;
+    "sg-threshold": "When a round runs on many threads", RealThreads => threshold::plan;
 }
 
 fn peers() -> Kind<u32> {

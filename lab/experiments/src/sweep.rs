@@ -1,5 +1,5 @@
-//! Runs repeated with other values of a quantity that the source does not state, for a check that does not
-//! hold: they show what would have to be true for what was published.
+//! Runs repeated with other values of a quantity that the source does not state, for a check that is not
+//! reproduced: they show what would have to be true for what was published.
 //!
 //! An experiment that has such a check
 //! 1. makes an [`Over`] in its plan: a constant of the table ([`Over::constant`]) or a parameter of its own
@@ -11,14 +11,14 @@
 //!    [`Finding::sweeps`](paceline_report::Finding::sweeps).
 //!
 //! The report then draws ours over the quantity beside what is wanted, and says in a sentence with which
-//! values the check holds; `paceline reproduce` prints the sentence. See
+//! values the check is reproduced; `paceline reproduce` prints the sentence. See
 //! `lab/experiments/src/artis/threading.rs` for an example.
 //!
 //! Invariants: only the one quantity differs between the runs of a sweep. The runs with our own value are
 //! those of the experiment itself. Which values are tried is a matter of the experiment's parameters; where
 //! sweeps are left out ([`Setup::without_sweeps`](crate::Setup::without_sweeps)), only our own is left.
 
-use paceline_report::{Axis, Curve, Finding, Sweep, Wanted};
+use paceline_report::{Axis, Curve, Finding, Sweep, Verdict, Wanted};
 
 use crate::batch::Setup;
 use crate::plan::{Cell, CellError, Results};
@@ -112,20 +112,21 @@ impl Over {
         }
     }
 
-    /// The other checks that hold with our own value and not with another one, and with which ones: for
-    /// [`Sweep::spoilt`]. `judge` judges the experiment by the runs that the sweep repeats, as
+    /// The other checks that are reproduced with our own value and not with another one, and with which ones:
+    /// for [`Sweep::spoilt`]. `judge` judges the experiment by the runs that the sweep repeats, as
     /// [`Over::curve`] has them.
     pub fn spoilt(
         &self,
         results: &Results,
         judge: impl Fn(&Results) -> Result<Finding, CellError>,
     ) -> Result<Vec<(String, Vec<f64>)>, CellError> {
-        let checks = judge(results)?.checks.into_iter().filter(|check| check.holds);
+        let checks =
+            judge(results)?.checks.into_iter().filter(|check| check.verdict() == Verdict::Reproduced);
         let mut spoilt: Vec<_> = checks.map(|check| (check.what, Vec::new())).collect();
         for value in self.values.iter().filter(|value| **value != self.ours) {
             let there = judge(&results.with(&self.suffix(*value))?)?;
             for (what, values) in &mut spoilt {
-                if there.fails(what) {
+                if there.misses(what) {
                     values.push(*value as f64);
                 }
             }
@@ -147,6 +148,7 @@ mod tests {
 
     use crate::claims::check;
     use crate::plan::Measure;
+    use paceline_report::{Criterion, Ours, Shape};
 
     const VALUES: [u64; 4] = [500, 550, 650, 700];
 
@@ -220,13 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn checks_that_hold_with_our_own_value_only_are_found() {
+    fn checks_that_are_reproduced_with_our_own_value_only_are_found() {
         let setup = Setup::default();
         let judge = |results: &Results| {
             let seconds = results.seconds("own")?;
-            let check = |what: &str, holds| check(what, "", "", (String::new(), holds));
-            let checks =
-                vec![check("fast", seconds < 650.0), check("slow", seconds > 650.0), check("any", true)];
+            let check = |what: &str, shape| check(what, Criterion::goal(shape), Ours::one(seconds, "s"));
+            let checks = vec![
+                check("fast", Shape::Below(650.0)),
+                check("slow", Shape::Above(650.0)),
+                check("any", Shape::Above(0.0)),
+            ];
             Ok(Finding { checks, ..Finding::default() })
         };
         let spoilt = over(&setup).spoilt(&results(&setup), judge).expect("all runs have results");

@@ -13,7 +13,7 @@ use paceline_app::failure::CommandError;
 use paceline_app::output::{Identity, Output};
 use paceline_app::progress::warn;
 use paceline_app::{stdout, text};
-use paceline_report::{Appendix, Finding, Table, json, page};
+use paceline_report::{Appendix, Check, Finding, Table, Verdict, json, page};
 use serde_json::Value;
 
 /// The file with the findings for programs.
@@ -121,7 +121,8 @@ fn in_words(findings: &[Finding]) -> String {
     for finding in findings {
         let wall = text::decimal(Duration::from_secs_f64(finding.wall_seconds).as_secs_f64());
         printed +=
-            &format!("{}: {} ({wall} s)\n{}\n", finding.name, finding.title, grid(&finding.check_table()));
+            &format!("{}: {} ({wall} s)\n  {}\n", finding.name, finding.title, finding.ran_on.sentence());
+        printed += &format!("  Verdict: {}\n{}\n", finding.verdict().name(), grid(&finding.check_table()));
         for sweep in &finding.sweeps {
             printed += &format!("  {}\n", sweep.sentence());
         }
@@ -130,10 +131,13 @@ fn in_words(findings: &[Finding]) -> String {
         }
         printed.push('\n');
     }
-    let held = findings.iter().filter(|finding| finding.holds()).count();
-    let checks: usize = findings.iter().map(|finding| finding.checks.len()).sum();
-    let checks_held: usize = findings.iter().map(Finding::held).sum();
-    printed + &format!("{held} of {} experiments hold, {checks_held} of {checks} checks\n", findings.len())
+    let checks = findings.iter().flat_map(|finding| &finding.checks).map(Check::verdict);
+    printed
+        + &format!(
+            "experiments: {}\nchecks: {}\n",
+            Verdict::counts(findings.iter().map(Finding::verdict)),
+            Verdict::counts(checks)
+        )
 }
 
 /// A table for a terminal, or for a file where there is none.
@@ -152,27 +156,28 @@ pub fn grid(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use paceline_report::Check;
+    use paceline_report::{Criterion, Ours, Shape, Tolerance};
 
     use super::*;
 
     #[test]
-    fn findings_end_with_what_holds_of_them() {
-        let check = |holds| Check {
+    fn findings_begin_with_what_ran_and_end_with_the_counts_of_verdicts() {
+        let check = |gain: f64| Check {
             what: "gain".into(),
-            published: "20".into(),
-            ours: "18".into(),
-            must: "at least 15".into(),
-            holds,
+            criterion: Criterion::published(20.0, Tolerance::TIMES).or(Shape::Above(1.0)),
+            ours: Ours::one(gain, "times"),
         };
         let finding =
             |checks| Finding { name: "one".into(), title: "shows".into(), checks, ..Finding::default() };
         let printed = in_words(&[
-            finding(vec![check(true)]),
-            finding(vec![check(true), check(false)]),
+            finding(vec![check(18.0)]),
+            finding(vec![check(18.0), check(91.0), check(0.5)]),
             finding(vec![]),
         ]);
-        assert!(printed.starts_with("one: shows (0 s)\n"), "{printed}");
-        assert!(printed.ends_with("1 of 3 experiments hold, 2 of 3 checks\n"), "{printed}");
+        let begins = "one: shows (0 s)\n  Ran on a simulated machine: ";
+        assert!(printed.starts_with(begins) && printed.contains("\n  Verdict: reproduced\n"), "{printed}");
+        let ends = "experiments: 1 reproduced, 0 same order, 1 undecided, 1 differs\n\
+                    checks: 2 reproduced, 1 same order, 0 undecided, 1 differs\n";
+        assert!(printed.ends_with(ends), "{printed}");
     }
 }

@@ -1,7 +1,7 @@
 //! The `paceline-lab` program: published experiments on scheduling simulations, and the schedulers in the Xen
 //! hypervisor. The program `paceline` starts it for its commands `reproduce` and `xen`.
 //!
-//! Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option or file; 77 where
+//! Exit status: 0 when the experiments ran, whatever the verdicts; 2 for a bad option or file; 77 where
 //! this machine cannot have what the hypervisor needs, with the reason; 1 for any other failure.
 
 #![forbid(unsafe_code)]

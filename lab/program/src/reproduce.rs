@@ -1,8 +1,7 @@
 //! `paceline reproduce`: runs published experiments on simulated machines, on real threads, or in Xen beside
-//! them, and says what holds.
+//! them, and says what of them is reproduced.
 //!
-//! An experiment that does not hold is a result like any other: the exit status is 0 whenever the experiments
-//! ran.
+//! An experiment that differs is a result like any other: the exit status is 0 whenever the experiments ran.
 
 pub mod arguments;
 

@@ -1,8 +1,8 @@
 //! `paceline xen`: the lab for schedulers in a real hypervisor. Builds it, boots it, runs experiments on it.
 //!
-//! Progress goes to stderr, results to stdout. Exit status: 0 when it was done, whether experiments hold or
-//! not; 2 for a bad option; 77 where this machine cannot have what the lab needs, with the reason; 1 for any
-//! other failure. Ctrl-C stops what was started, and leaves nothing running.
+//! Progress goes to stderr, results to stdout. Exit status: 0 when it was done, whatever the
+//! verdicts; 2 for a bad option; 77 where this machine cannot have what the lab needs, with the reason; 1 for
+//! any other failure. Ctrl-C stops what was started, and leaves nothing running.
 
 pub mod arguments;
 

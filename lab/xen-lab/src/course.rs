@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use paceline_experiments::Setup;
 use paceline_experiments::batch::{Batch, Judged, Ran};
-use paceline_report::{Check, Finding};
+use paceline_report::{Check, Criterion, Finding, Ours, Shape};
 
 use crate::boot::Boot;
 use crate::error::{LabError, io};
@@ -55,7 +55,7 @@ pub enum Progress<'a> {
 }
 
 /// Runs experiments. Returns a finding for each, in their order; if its boots have failed, the finding says
-/// so in a check that does not hold.
+/// so in a check.
 pub fn course(
     lab: &mut Lab,
     experiments: &[&Experiment],
@@ -112,23 +112,20 @@ fn difference(one: &[String], other: &[String]) -> Option<String> {
 fn quiet(boots: &[String], results: &Results) -> Check {
     let transcripts = boots.iter().filter_map(|boot| results.transcript(boot).ok());
     let complaints: Vec<&String> = transcripts.flat_map(|transcript| &transcript.complaints).collect();
-    let first = complaints.first().map(|line| format!(", such as {line:?}")).unwrap_or_default();
+    let first = complaints.first().map(|line| format!("such as {line:?}")).unwrap_or_default();
     Check {
         what: "complaints of hypervisor and kernels".into(),
-        published: String::new(),
-        ours: format!("{}{first}", complaints.len()),
-        must: "none".into(),
-        holds: complaints.is_empty(),
+        criterion: Criterion::invariant(Shape::exactly(0.0)),
+        ours: Ours::one(complaints.len() as f64, "").with(first),
     }
 }
 
 fn same(boots: &[String], different: &BTreeMap<String, String>) -> Check {
-    let first = boots.iter().find_map(|boot| Some(format!("{boot}: {}", different.get(boot)?)));
+    let different: Vec<String> =
+        boots.iter().filter_map(|boot| Some(format!("{boot}: {}", different.get(boot)?))).collect();
     Check {
-        what: "each boot twice".into(),
-        published: String::new(),
-        holds: first.is_none(),
-        ours: first.unwrap_or_else(|| "the same, to the byte".into()),
-        must: "both print the same".into(),
+        what: "boots that print something else the second time".into(),
+        criterion: Criterion::invariant(Shape::exactly(0.0)),
+        ours: Ours::one(different.len() as f64, "").with(different.first().cloned().unwrap_or_default()),
     }
 }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod criterion;
 mod figure;
 mod findings;
 mod name;
@@ -20,8 +21,9 @@ mod table;
 mod theme;
 
 pub use compare::{Outcome, matrix};
+pub use criterion::{Criterion, Estimate, Order, Ours, Shape, Statement, Tolerance};
 pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
-pub use findings::{Check, Finding, json};
+pub use findings::{Check, Finding, RanOn, Verdict, json};
 pub use name::name_and_unit;
 pub use number::number;
 pub use page::{Appendix, Chapter, document, page};

@@ -9,7 +9,7 @@ mod parts;
 
 use maud::{Markup, html};
 
-use crate::findings::Finding;
+use crate::findings::{Check, Finding, Verdict};
 use crate::plot::printable;
 use crate::table::Table;
 
@@ -25,9 +25,9 @@ pub struct Appendix {
     pub table: Table,
 }
 
-/// A page about `findings`, in their order: what holds at the top, then a section for each. `lead` is what is
-/// said first, a paragraph each: how it was run, with what. `appendix` is shown last: what holds for all of
-/// them together.
+/// A page about `findings`, in their order: all verdicts at the top, then a section for each. `lead` is what
+/// is said first, a paragraph each: how it was run, with what. `appendix` is shown last: what is true of all
+/// of them together.
 ///
 /// ```
 /// use paceline_report::{Finding, page};
@@ -63,14 +63,19 @@ fn last(appendix: &Appendix) -> Markup {
     }
 }
 
+/// How many experiments and checks have which verdict.
 fn in_short(findings: &[Finding]) -> String {
-    let holding = findings.iter().filter(|finding| finding.holds()).count();
-    let checks: usize = findings.iter().map(|finding| finding.checks.len()).sum();
-    let held: usize = findings.iter().map(Finding::held).sum();
-    format!("{holding} of {} experiments hold; {held} of {checks} checks.", findings.len())
+    let checks = || findings.iter().flat_map(|finding| &finding.checks);
+    format!(
+        "{} experiments: {}. {} checks: {}.",
+        findings.len(),
+        Verdict::counts(findings.iter().map(Finding::verdict)),
+        checks().count(),
+        Verdict::counts(checks().map(Check::verdict))
+    )
 }
 
-/// What holds, with links to the sections.
+/// All verdicts, with links to the sections.
 fn summary(findings: &[Finding], ids: &[String]) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="All experiments" {
@@ -80,18 +85,20 @@ fn summary(findings: &[Finding], ids: &[String]) -> Markup {
                     tr {
                         th scope="col" { "experiment" }
                         th scope="col" { "about" }
-                        th scope="col" { "result" }
-                        th scope="col" class="number" { "checks" }
+                        th scope="col" { "ran on" }
+                        th scope="col" { "verdict" }
+                        th scope="col" { "checks" }
                         th scope="col" class="number" { "seconds" }
                     }
                 }
                 tbody {
                     @for (finding, id) in findings.iter().zip(ids) {
-                        tr class=[(!finding.holds()).then_some("fails")] {
+                        tr class=[row_class(finding.verdict())] {
                             th scope="row" { a href=(format!("#{id}")) { (printable(&finding.name)) } }
                             td { (printable(&finding.title)) }
-                            td { (result(finding.holds())) }
-                            td class="number" { (finding.held()) "/" (finding.checks.len()) }
+                            td { (finding.ran_on.name()) }
+                            td { (result(finding.verdict())) }
+                            td { (counted(finding)) }
                             td class="number" { (format!("{:.1}", finding.wall_seconds)) }
                         }
                     }
@@ -101,13 +108,27 @@ fn summary(findings: &[Finding], ids: &[String]) -> Markup {
     }
 }
 
+/// How many of its checks have which verdict, but for verdicts that none has.
+fn counted(finding: &Finding) -> String {
+    let of = |verdict: Verdict| {
+        let count = finding.checks.iter().filter(|check| check.verdict() == verdict).count();
+        (count > 0).then(|| format!("{count} {}", verdict.name()))
+    };
+    Verdict::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
+}
+
+fn row_class(verdict: Verdict) -> Option<&'static str> {
+    (verdict == Verdict::Differs).then_some("fails")
+}
+
 fn section(finding: &Finding, id: &str) -> Markup {
     let heading = format!("{id}:heading");
     html! {
         section id=(id) aria-labelledby=(heading) {
             a class="top" href="#top" { "to the top" }
             h2 id=(heading) { (printable(&finding.title)) }
-            p class="name" { code { (printable(&finding.name)) } " · " (result(finding.holds())) }
+            p class="name" { code { (printable(&finding.name)) } " · " (result(finding.verdict())) }
+            p { strong { (finding.ran_on.sentence()) } }
             @for paragraph in &finding.about { p { (printable(paragraph)) } }
             @if finding.checks.is_empty() {
                 p { "Nothing is checked." }
@@ -128,7 +149,7 @@ fn section(finding: &Finding, id: &str) -> Markup {
     }
 }
 
-/// The checks, those that fail marked.
+/// The checks, those that differ marked.
 fn checks(finding: &Finding) -> Markup {
     let shown = finding.check_table();
     let last = shown.columns().len() - 1;
@@ -139,12 +160,12 @@ fn checks(finding: &Finding) -> Markup {
                 thead { tr { @for column in shown.columns() { th scope="col" { (column) } } } }
                 tbody {
                     @for (check, row) in finding.checks.iter().zip(shown.rows()) {
-                        tr class=[(!check.holds).then_some("fails")] {
+                        tr class=[row_class(check.verdict())] {
                             @for (place, cell) in row.iter().enumerate() {
                                 @if place == 0 {
                                     th scope="row" { (printable(cell)) }
                                 } @else if place == last {
-                                    td { (result(check.holds)) }
+                                    td { (result(check.verdict())) }
                                 } @else {
                                     td { (printable(cell)) }
                                 }

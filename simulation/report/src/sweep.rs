@@ -1,9 +1,10 @@
 //! What would have to be true for a published value that is not ours.
 //!
 //! A source seldom states everything that its numbers depend on. A [`Sweep`] repeats runs with other values
-//! of one such quantity. It says with which of them a check holds, in one [sentence](Sweep::sentence), and
-//! draws ours over the quantity beside what is wanted ([`Sweep::figure`]). It belongs to the check whose
-//! `what` it names, and is put into [`Finding::sweeps`](crate::Finding::sweeps).
+//! of one such quantity. It says with which of them a check is reproduced, in one
+//! [sentence](Sweep::sentence), and draws ours over the quantity beside what is wanted ([`Sweep::figure`]).
+//! It belongs to the check whose `what` it names, and is put into
+//! [`Finding::sweeps`](crate::Finding::sweeps).
 //!
 //! Invariant: the sentence is computed from the points; no number in it is typed in.
 
@@ -28,12 +29,17 @@ pub enum Wanted {
 impl Wanted {
     /// By how much a number misses it; zero where it does not.
     pub fn miss(self, value: f64) -> f64 {
-        let (least, most) = match self {
+        let (least, most) = self.range();
+        (least - value).max(value - most).max(0.0)
+    }
+
+    /// The least and the greatest number that do not miss it.
+    pub(crate) fn range(self) -> (f64, f64) {
+        match self {
             Self::AtLeast(least) => (least, f64::INFINITY),
             Self::AtMost(most) => (f64::NEG_INFINITY, most),
             Self::Within(least, most) => (least, most),
-        };
-        (least - value).max(value - most).max(0.0)
+        }
     }
 
     /// The numbers where it begins and ends.
@@ -84,7 +90,7 @@ pub struct Curve {
 /// };
 /// assert_eq!(
 ///     sweep.sentence(),
-///     "\"gain with 4 LPs\" holds if the speed of a sibling is 400 to 500 permille, not 600 permille; here it is 600 permille."
+///     "\"gain with 4 LPs\" is reproduced if the speed of a sibling is 400 to 500 permille, not 600 permille; here it is 600 permille."
 /// );
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,42 +103,42 @@ pub struct Sweep {
     pub ours: f64,
     /// What is measured.
     pub measured: Axis,
-    /// The measured quantity, for all the cases that the check names. The check holds with a value of the
-    /// quantity if all of them are as wanted.
+    /// The measured quantity, for all the cases that the check names. The check is reproduced with a value of
+    /// the quantity if all of them are as wanted.
     pub curves: Vec<Curve>,
     /// Why this quantity: what is known of it, in sentences.
     pub reason: String,
-    /// Other checks, by their `what`, that hold with our own value, and the values of the quantity with
-    /// which they do not.
+    /// Other checks, by their `what`, that are reproduced with our own value, and the values of the quantity
+    /// with which they are not.
     pub spoilt: Vec<(String, Vec<f64>)>,
 }
 
 impl Sweep {
-    /// With which values of the quantity the check holds, and what other checks do not hold with these, in a
-    /// sentence.
+    /// With which values of the quantity the check is reproduced, and which other checks are not with these,
+    /// in a sentence.
     pub fn sentence(&self) -> String {
         let Self { check, quantity, ours, .. } = self;
         let (label, here) = (&quantity.label, quantity.text(*ours));
         let values = self.values();
-        let holds: Vec<bool> = values.iter().map(|value| self.miss(*value) == 0.0).collect();
-        if holds.contains(&true) {
-            let ranges = ranges(&values, &holds, quantity);
-            let but = self.but(&values, &holds);
-            return format!("\"{check}\" holds if the {label} is {ranges}{but}; here it is {here}.");
+        let fits: Vec<bool> = values.iter().map(|value| self.miss(*value) == 0.0).collect();
+        if fits.contains(&true) {
+            let ranges = ranges(&values, &fits, quantity);
+            let but = self.but(&values, &fits);
+            return format!("\"{check}\" is reproduced if the {label} is {ranges}{but}; here it is {here}.");
         }
         let tried = span(&values, quantity);
         format!(
-            "\"{check}\" holds for no {label} tried, {tried}; here it is {here}{}.",
+            "\"{check}\" is reproduced with no {label} tried, {tried}; here it is {here}{}.",
             self.nearest(&values)
         )
     }
 
-    /// What other checks do not hold with values with which this one does.
-    fn but(&self, values: &[f64], holds: &[bool]) -> String {
+    /// Which other checks are not reproduced with values with which this one is.
+    fn but(&self, values: &[f64], fits: &[bool]) -> String {
         let clause = |(other, not): &(String, Vec<f64>)| {
-            let both = values.iter().zip(holds).filter(|(value, holds)| **holds && not.contains(value));
+            let both = values.iter().zip(fits).filter(|(value, fits)| **fits && not.contains(value));
             let both: Vec<String> = both.map(|(value, _)| self.quantity.text(*value)).collect();
-            (!both.is_empty()).then(|| format!(", but with {} \"{other}\" does not", both.join(" or ")))
+            (!both.is_empty()).then(|| format!(", but with {} \"{other}\" is not", both.join(" or ")))
         };
         self.spoilt.iter().filter_map(clause).collect()
     }
@@ -157,7 +163,7 @@ impl Sweep {
         let wanted: Vec<_> = self.curves.iter().map(text).collect();
         Figure {
             title: format!("{}, over the {}", self.check, self.quantity.label),
-            caption: format!("As published: {}. {}", wanted.join(", "), self.reason).trim_end().to_owned(),
+            caption: format!("Wanted: {}. {}", wanted.join(", "), self.reason).trim_end().to_owned(),
             x: self.quantity.clone(),
             y: self.measured.clone(),
             series,
@@ -227,16 +233,16 @@ fn span(values: &[f64], axis: &Axis) -> String {
     }
 }
 
-/// The values that hold, in runs of neighbours, and the neighbours of those that do not.
-fn ranges(values: &[f64], holds: &[bool], axis: &Axis) -> String {
+/// The values that fit, in runs of neighbours, and the neighbours of those that do not.
+fn ranges(values: &[f64], fits: &[bool], axis: &Axis) -> String {
     let (mut ranges, mut beyond) = (Vec::new(), Vec::new());
     let mut start = 0;
-    for run in holds.chunk_by(|one, next| one == next) {
+    for run in fits.chunk_by(|one, next| one == next) {
         let run_values = &values[start..start + run.len()];
         if run[0] {
             ranges.push(span(run_values, axis));
         } else {
-            // Of those that do not hold the nearest to others that do.
+            // Of those that do not fit the nearest to others that do.
             let (first, last) = (run_values[0], run_values[run_values.len() - 1]);
             let before = (start > 0).then_some(first);
             let after = (start + run.len() < values.len()).then_some(last);

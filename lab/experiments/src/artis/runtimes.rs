@@ -134,11 +134,12 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
         (Finding { about: vec![about()], ..Finding::default() }, Claims::default());
     let (off, on) = (runs.published(results, runtime, false)?, runs.published(results, runtime, true)?);
     for (smt, curve) in [(false, &off), (true, &on)] {
-        claims.add(best_lps(runtime, smt), format!("{CPUS}, as many as CPUs"), format!("{CPUS}"), || {
+        claims.add(best_lps(runtime, smt), || {
             several(&runs.lps)?;
             among(&runs.lps, &CPUS)?;
-            let (best, _) = curve.best();
-            Ok((format!("{best} ({} s with {})", curve.text(), listed(&runs.lps)), best == CPUS))
+            let criterion = Criterion::published(f64::from(CPUS), Tolerance::Exact).saying("as many as CPUs");
+            let detail = format!("{} s with {}", curve.text(), listed(&runs.lps));
+            Ok((criterion, Ours::one(f64::from(curve.best().0), "LPs").with(detail)))
         })?;
     }
     hyper_threading_claims(&mut claims, figure, &off, &on)?;
@@ -164,7 +165,7 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
                 let title = format!("{}, {}", scheduler.name(), hyper_threading(smt));
                 series.push(Series::ours(title, Kind::Lines, curve.points()));
                 if scheduler == Scheduler::LeastLvt {
-                    claims.add(beyond(dealing, smt), "", at_most(), || curve.excess(smt).map(within))?;
+                    claims.add(beyond(dealing, smt), || curve.excess(smt).map(allowed))?;
                 }
             }
         }
@@ -175,19 +176,19 @@ fn judge(results: &Results, runs: &Runs, all: [Runtime; 3], figure: usize) -> Fo
     }
     finding.tables.push(table);
     finding.notes = notes();
+    finding.notes.extend(claims.if_planned("what more LPs than CPUs cost", || cost(results, runs, runtime))?);
     Ok(claims.put_into(finding))
 }
 
 /// That signals are the best of the runtimes.
 fn best_times_claims(claims: &mut Claims, results: &Results, runs: &Runs, all: [Runtime; 3]) -> Found<()> {
     for smt in [false, true] {
-        claims.add(best_times(smt), "signals best", "signals less than both others", || {
+        claims.add(best_times(smt), || {
             let best = |runtime| -> Found<f64> { Ok(runs.published(results, runtime, smt)?.best().1) };
-            let times = [best(all[0])?, best(all[1])?, best(all[2])?];
-            Ok((
-                times.map(|seconds| format!("{seconds:.1} s")).join(", "),
-                times[1] < times[0] && times[1] < times[2],
-            ))
+            let times = all.map(best).into_iter().collect::<Found<Vec<_>>>()?;
+            let criterion =
+                Criterion::stated(Statement::Order, "signals give the best results", Shape::Least(1));
+            Ok((criterion, Ours::all(times, "s")))
         })?;
     }
     Ok(())
@@ -197,7 +198,7 @@ fn best_times_claims(claims: &mut Claims, results: &Results, runs: &Runs, all: [
 fn work_claim(claims: &mut Claims, results: &Results, runs: &Runs, runtime: Runtime) -> Found<()> {
     let what =
         format!("least LVT, scattered, HT off: LPs beyond {CPUS} CPUs, times what their work takes at least");
-    claims.add(what, "", at_most(), || {
+    claims.add(what, || {
         let mut most: Option<f64> = None;
         for lps in runs.lps.iter().copied().filter(|lps| *lps > CPUS) {
             let case = runs.case(runtime, lps, false, Scheduler::LeastLvt, Dealing::Scattered);
@@ -205,13 +206,8 @@ fn work_claim(claims: &mut Claims, results: &Results, runs: &Runs, runtime: Runt
             most = Some(most.unwrap_or(0.0).max(case.seconds(results)? / least));
         }
         let most = most.ok_or_else(|| CellError::NotRun(format!("more than {CPUS} LPs")))?;
-        Ok(within(most))
+        Ok(allowed(most))
     })
-}
-
-/// What [`within`] asks for, in words.
-fn at_most() -> String {
-    format!("at most {ALLOWED:.2}")
 }
 
 /// What the check of LPs beyond the CPUs is called.
@@ -239,25 +235,25 @@ pub(super) const MANY: (&str, &[u32]) = ("gain of HT beyond 4 LPs", &[5, 6, 7, 8
 
 /// What the paper says of hyper-threading in this figure.
 fn hyper_threading_claims(claims: &mut Claims, figure: usize, off: &Curve, on: &Curve) -> Found<()> {
-    let mut add = |(what, lps): (&str, &[u32]), published: &str, must: &str, holds: fn(f64) -> bool| {
-        claims.add(what, published, must, || {
-            let gain = |lps: &u32| Ok(off.at(*lps)? / on.at(*lps)? - 1.0);
-            let gains: Vec<f64> = lps.iter().map(gain).collect::<Found<_>>()?;
-            let percentages: Vec<_> = gains.iter().map(|gain| format!("{:+.0} %", 100.0 * gain)).collect();
-            Ok((format!("{} with {lps:?} LPs", percentages.join(", ")), gains.into_iter().all(holds)))
+    let mut add = |(what, lps): (&str, &[u32]), words: &str, gain: Shape| {
+        claims.add(what, || {
+            let percent = |lps: &u32| Ok(100.0 * (off.at(*lps)? / on.at(*lps)? - 1.0));
+            let percents = lps.iter().map(percent).collect::<Found<Vec<_>>>()?;
+            let ours = Ours::all(percents, "%").with(format!("with {} LPs", listed(lps)));
+            Ok((Criterion::stated(Statement::Sign, words, gain), ours))
         })
     };
+    let percent = 100.0 * EQUAL;
     match figure {
         1 => {
-            add(TWO, "slightly better", "no loss, and at most 30 %, Intel's best", |gain| {
-                (0.0..=0.3).contains(&gain)
-            })?;
-            add(MORE, "overheads", "a loss", |gain| gain < 0.0)
+            // Intel's best is a gain of 30 %.
+            add(TWO, "slightly better", Shape::within(0.0, 30.0))?;
+            add(MORE, "additional overheads", Shape::Below(0.0))
         }
-        2 => add(ALWAYS, "always better", "never a loss, with 2 LPs or more", |gain| gain >= 0.0),
+        2 => add(ALWAYS, "always better", Shape::at_least(0.0)),
         _ => {
-            add(FEW, "not influential; a strange slowdown at 4", "within 5 %", |gain| gain.abs() <= EQUAL)?;
-            add(MANY, "an overhead", "a loss", |gain| gain < 0.0)
+            add(FEW, "not influential; a strange slowdown at 4", Shape::within(-percent, percent))?;
+            add(MANY, "an overhead", Shape::Below(0.0))
         }
     }
 }
@@ -268,15 +264,9 @@ fn notes() -> Vec<String> {
          text reads, and its \"overheads under the synchronization and data distribution management viewpoints\". \"Strips\": an LP \
          has a strip of the torus, and only pings near its borders leave it."
             .into(),
-        "Two siblings do 1.2 times the work of a core whatever they run, and nothing is lost in their common cache. So hyper-threading \
-         helps here wherever more than two threads have work, and moves the best number of LPs to where all four logical CPUs have \
-         work; the paper found no such gain without signals, and a loss in single-threaded LPs beyond 4, for which it gives no \
-         cause. To have that, a sibling would have to take more than it adds, as the sweeps show: a constant made for the figure."
-            .into(),
-        "What more LPs than CPUs cost under least LVT first is, where hosts are scattered, work that comes with them and that no \
-         scheduler can take away: messages to every other LP. Compared with what that work takes at least, it is kept within the limit. In \
-         strips few messages leave an LP, and LPs beyond the CPUs cost a few percent: what is left at the end of a step, while the other \
-         CPU has nothing to do."
+        "Two siblings do 1.2 times the work of a core whatever they run, and nothing is lost in their common cache: hyper-threading adds \
+         wherever more than two threads have work. The paper gives no cause for the losses that it found. To have these, a sibling would have \
+         to take more than it adds, as the sweeps show: a constant made for the figure."
             .into(),
         "Assumed, since the paper does not say: in the single-threaded runtime messages go through sockets, for `select` waits for \
          descriptors only. Without these system calls it would be the fastest runtime: nothing is handed from thread to thread."
@@ -284,7 +274,21 @@ fn notes() -> Vec<String> {
     ]
 }
 
-/// Run times that are `most` times as long as something at most, which may be [`ALLOWED`].
-fn within(most: f64) -> Ours {
-    (format!("{most:.2} at most"), most <= ALLOWED)
+/// What LPs beyond the CPUs cost under least LVT first, in both dealings.
+fn cost(results: &Results, runs: &Runs, runtime: Runtime) -> Found<String> {
+    let excess = |dealing| -> Found<f64> {
+        runs.curve(results, (runtime, false, Scheduler::LeastLvt, dealing))?.excess(false)
+    };
+    Ok(format!(
+        "Under least LVT first the worst of more LPs than CPUs takes {:.2} times the best run time where hosts are scattered, and {:.2} times in \
+         strips. Scattered, more LPs bring work that no scheduler can take away: messages to every other LP. The comparison with what \
+         that work takes at least leaves it out.",
+        excess(Dealing::Scattered)?,
+        excess(Dealing::Strips)?
+    ))
+}
+
+/// A run time that is `most` times as long as something, which may be [`ALLOWED`].
+fn allowed(most: f64) -> Compared {
+    (Criterion::goal(Shape::at_most(ALLOWED)), Ours::one(most, "times").with("the worst"))
 }

@@ -1,8 +1,8 @@
 //! What would have to be true for those parts of figures 1 to 3 that are not ours: three quantities of the
 //! runtimes and their PC which the paper does not state, each changed while all else stays.
 //!
-//! Invariant: a sweep is added only for a check that does not hold, and misses what the check wants with our
-//! own value too.
+//! Invariant: a sweep is added only for a check that is not reproduced, and misses what the check wants with
+//! our own value too.
 
 use super::lp::Runtime;
 use super::runs::{CPUS, Case, Dealing, Scheduler};
@@ -95,15 +95,15 @@ impl Sweeps {
         cells
     }
 
-    /// Adds the sweeps of those checks that do not hold.
+    /// Adds the sweeps of those checks that are not reproduced.
     pub fn add(&self, finding: &mut Finding, results: &Results, all: [Runtime; 3]) -> Found<()> {
         let runtime = all[self.figure - 1];
         let mut sweeps = self.hyper_threading(finding, results, runtime)?;
-        if self.figure == 2 && finding.fails(&best_times(false)) {
+        if self.figure == 2 && finding.misses(&best_times(false)) {
             sweeps.push(self.best_runtime(results, all)?);
         }
         for smt in [false, true] {
-            if finding.fails(&beyond(Dealing::Scattered, smt)) {
+            if finding.misses(&beyond(Dealing::Scattered, smt)) {
                 sweeps.push(self.beyond_cpus(results, runtime, smt)?);
             }
         }
@@ -117,7 +117,7 @@ impl Sweeps {
         let times = |results: &Results, smt| self.curve(results, self.linux(runtime, smt));
         let mut sweeps = Vec::new();
         for ((check, lps), wanted) in GAINS[self.figure - 1] {
-            if !finding.fails(check) {
+            if !finding.misses(check) {
                 continue;
             }
             let curve = |lps: &u32| {
@@ -129,7 +129,7 @@ impl Sweeps {
             let curves = lps.iter().map(curve).collect::<Found<_>>()?;
             sweeps.push(self.siblings.sweep(check, Axis::linear("gain of HT", "%"), curves, reason));
         }
-        if !finding.fails(&best_lps(runtime, true)) {
+        if !finding.misses(&best_lps(runtime, true)) {
             return Ok(sweeps);
         }
         let only = f64::from(CPUS);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paceline_kernel::Rng;
-use paceline_report::svg;
+use paceline_report::{Verdict, svg};
 
 use crate::experiments;
 use crate::prelude::*;
@@ -30,9 +30,10 @@ fn drawn(seed: u64, key: &str) -> Rng {
 /// A measure with everything that any judgement asks for, of such numbers.
 pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
     const VALUES: &str = "error error_half_width time share waiting_share lu lu_half_width lu_polled ep overhead \
-                          work packets steps rounds wait delay_ns sent arrived dropped mbps jain median seen done \
+                          work packets steps wait delay_ns sent arrived dropped mbps jain median seen done \
                           mean_ms retransmissions timeouts window before detour after slowest \
-                          requests whole used round rtt_us exchanges minutes span";
+                          requests whole used round rtt_us exchanges minutes span drawn megabytes gigabits \
+                          rounds of_one shared_steps shared_seconds code_seconds answer_seconds";
     move |key| {
         let mut rng = drawn(seed, key);
         let mut number = || 0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 18);
@@ -120,7 +121,7 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
                         let ours = curve.points.iter().find(|point| point.0 == sweep.ours);
                         ours.is_some_and(|(_, measured)| curve.wanted.miss(*measured) > 0.0)
                     };
-                    assert!(finding.fails(&sweep.check), "{name}, seed {seed}: {}", sweep.check);
+                    assert!(finding.misses(&sweep.check), "{name}, seed {seed}: {}", sweep.check);
                     assert!(sweep.curves.iter().any(misses), "{name}, seed {seed}: {}", sweep.check);
                 }
                 sweeps += finding.sweeps.len();
@@ -128,4 +129,53 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
             assert!(sweeps > 0, "{name}: nothing is swept");
         }
     }
+}
+
+/// Results that are wrong: each number is another key's, and scaled, to nothing and below that too; digests
+/// differ from key to key, and some curves run backwards.
+fn wrong(seed: u64) -> impl Fn(&str) -> Measure {
+    const SCALES: [f64; 5] = [1.0, 1e-3, 1e3, 0.0, -1.0];
+    let permuted = whatever(seed);
+    move |key| {
+        let Measure { seconds, values, mut series, .. } = permuted(key);
+        let mut rng = drawn(seed + 1_000, key);
+        let mut scale =
+            || if seed.is_multiple_of(2) { SCALES[rng.below(SCALES.len() as u64) as usize] } else { 1.0 };
+        let (seconds, values) =
+            (seconds * scale(), values.into_iter().map(|(name, value)| (name, value * scale())).collect());
+        for points in &mut series {
+            let factor = scale();
+            points.iter_mut().for_each(|point| point.1 *= factor);
+            if seed.is_multiple_of(3) {
+                points.sort_by(|one, other| other.1.total_cmp(&one.1));
+            }
+        }
+        let digest = Some(drawn(seed + 2_000, key).below(u64::MAX));
+        Measure { seconds, values, series, digest }
+    }
+}
+
+/// A check that no wrong result fails is none.
+#[test]
+fn every_check_fails_on_wrong_results() {
+    const SEEDS: u64 = 24;
+    let mut cannot_fail = Vec::new();
+    for experiment in experiments() {
+        for quick in [false, true] {
+            let name = experiment.name;
+            let (mut all, mut failed) = (BTreeSet::new(), BTreeSet::new());
+            for seed in 0..SEEDS {
+                let finding = judged(planned(name, &Setup { quick, ..Setup::default() }), wrong(seed));
+                for check in finding.checks {
+                    if matches!(check.verdict(), Verdict::SameOrder | Verdict::Differs) {
+                        failed.insert(check.what.clone());
+                    }
+                    all.insert(check.what);
+                }
+            }
+            assert!(!all.is_empty(), "{name}");
+            cannot_fail.extend(all.difference(&failed).map(|what| format!("{name}, quick {quick}: {what}")));
+        }
+    }
+    assert!(cannot_fail.is_empty(), "{cannot_fail:#?}");
 }

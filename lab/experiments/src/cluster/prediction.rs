@@ -5,8 +5,8 @@ use super::runs::{Case, MEASURED, Measured, Pattern, Place, Windows};
 use crate::parameters::kinds::{count, number};
 use crate::prelude::*;
 
-/// By how much a prediction may differ from what was measured.
-const ALLOWED: f64 = 0.25;
+/// By how much a prediction may differ from what was measured, in per cent.
+const ALLOWED: f64 = 25.0;
 
 #[derive(Clone, Debug)]
 struct Runs {
@@ -107,14 +107,11 @@ fn judge(results: &Results, runs: &Runs, calibration: &Calibration) -> Found<Fin
         let most = thousands(runs.most());
         let name = pattern.name();
         let what = format!("messages {name}: efficiency of {most} nodes as a node's windows get more events");
-        claims.add(what, "", "rises", || {
+        claims.add(what, || {
             among(&runs.nodes, &1)?;
             several(&runs.nodes)?;
             several(&at_most)?;
-            Ok((
-                at_most.iter().map(|own| format!("{own:.2}")).collect::<Vec<_>>().join(", "),
-                at_most.windows(2).all(|pair| pair[1] > pair[0]),
-            ))
+            Ok((Criterion::invariant(Shape::Rises(0.0)), Ours::all(at_most.iter().copied(), "")))
         })?;
         let title = format!("Strong scaling, messages {}", pattern.name());
         let strong = claims.if_planned(&title, || runs.strong_scaling(results, &title, pattern))?;
@@ -147,9 +144,8 @@ fn compare(results: &Results, windows: Windows, finding: &mut Finding) -> Found<
             let error = predicted_us / measured_us - 1.0;
             finding.checks.push(check(
                 format!("{}: a window of {:.0} events", comparison.name, measured.events),
-                format!("{measured_us:.1} us measured"),
-                format!("within {:.0} %", 100.0 * ALLOWED),
-                (format!("{predicted_us:.1} us ({:+.0} %)", 100.0 * error), error.abs() <= ALLOWED),
+                Criterion::published(measured_us, Tolerance::Percent(ALLOWED)).saying("measured"),
+                Ours::one(predicted_us, "us").with(format!("{:+.0} %", 100.0 * error)),
             ));
         }
         figure.series.push(Series::ours(comparison.name, Kind::Lines, ours));

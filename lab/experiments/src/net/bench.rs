@@ -135,17 +135,13 @@ pub(super) fn value(name: &'static str, value: f64) -> Measure {
     Measure { values: [(name, value)].into(), ..Measure::default() }
 }
 
-/// Whether `ours` is within this part of `right`, in words of so many places.
-pub(super) fn near(ours: f64, right: f64, part: f64, places: usize) -> Ours {
-    let off = ours / right - 1.0;
-    (format!("{ours:.places$} ({:+.2} %)", 100.0 * off), off.abs() <= part)
+/// That `ours` is within so many per cent of what `source` says.
+pub(super) fn near(ours: f64, right: f64, percent: f64, unit: &str, source: &str) -> Compared {
+    let criterion = Criterion::published(right, Tolerance::Percent(percent)).saying(source);
+    (criterion, Ours::one(ours, unit).with(format!("{:+.2} %", 100.0 * (ours / right - 1.0))))
 }
 
-/// Whether all of `ours` lie in a range, in words of so many places.
-pub(super) fn between(ours: &[f64], least: f64, most: f64, places: usize) -> Ours {
-    let (low, high) = ours
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &one| (low.min(one), high.max(one)));
-    let holds = !ours.is_empty() && low >= least && high <= most;
-    (format!("{low:.places$} to {high:.places$}"), holds)
+/// That all of `ours` lie in the range that `source` has.
+pub(super) fn between(ours: Vec<f64>, [least, most]: [f64; 2], unit: &str, source: &str) -> Compared {
+    (Criterion::published(least, Tolerance::Spread(least, most)).saying(source), Ours::all(ours, unit))
 }

@@ -23,7 +23,8 @@ const ROWS: [(u64, u8, f64, Option<f64>); 6] = [
 /// Up to this loss the formula is checked: with more, windows are so short that timeouts count, which it
 /// leaves out.
 const CHECKED: u64 = 3;
-const TOLERANCE: f64 = 0.07;
+/// In per cent.
+const TOLERANCE: f64 = 7.0;
 /// The round trip in seconds.
 const RTT: f64 = 0.1004;
 
@@ -69,12 +70,9 @@ fn judge(seconds: u64, results: &Results) -> Found<Finding> {
         let [right_text, found_text, without] = cells;
         table.row([format!("{loss}"), format!("{every}"), right_text, found_text, without, with]);
         if per_mille <= CHECKED {
-            claims.add(
-                format!("loss {loss}, an ACK for {every}: goodput in Mb/s"),
-                format!("{right:.3} (MSS / RTT x sqrt(3 / (2 b p)))"),
-                "within 7 %",
-                || Ok(near(found, right, TOLERANCE, 3)),
-            )?;
+            claims.add(format!("loss {loss}, an ACK for {every}: goodput"), || {
+                Ok(near(found, right, TOLERANCE, "Mb/s", "MSS / RTT x sqrt(3 / (2 b p))"))
+            })?;
         }
     }
     let names = ["an ACK for each segment", "an ACK for every second"];

@@ -98,8 +98,8 @@ pub(super) fn unless_skipped(finding: Found<Finding>) -> Found<Finding> {
     }
 }
 
-/// Whether `ours` is within this part of `right`, in words of so many places.
-pub(super) fn near(ours: f64, right: f64, part: f64, places: usize) -> Ours {
-    let off = ours / right - 1.0;
-    (format!("{ours:.places$} ({:+.2} %)", 100.0 * off), off.abs() <= part)
+/// That `ours` is within so many per cent of what `source` has.
+pub(super) fn near(ours: f64, right: f64, percent: f64, unit: &str, source: &str) -> Compared {
+    let criterion = Criterion::published(right, Tolerance::Percent(percent)).saying(source);
+    (criterion, Ours::one(ours, unit).with(format!("{:+.2} %", 100.0 * (ours / right - 1.0))))
 }

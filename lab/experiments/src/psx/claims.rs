@@ -7,35 +7,37 @@ use crate::prelude::*;
 /// every single run: who gets a message runs at once, which takes more switches of VCPUs, and where nobody
 /// waits for a PCPU or a message there is nothing to gain.
 pub fn faster(claims: &mut Claims, pairs: impl IntoIterator<Item = (String, f64, f64)>) -> Found<()> {
-    claims.add("run time of PSX+ over that of PSX, geometric mean", "", "below 1", || {
+    claims.add("run time of PSX+ over that of PSX, geometric mean", || {
         let mut ratios: Vec<_> = pairs.into_iter().map(|(what, psx, plus)| (what, plus / psx)).collect();
         ratios.sort_by(|one, other| one.1.total_cmp(&other.1));
         let logs: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
         let mean = (logs / ratios.len() as f64).exp();
         let slower = ratios.iter().filter(|(_, ratio)| *ratio > 1.0).count();
         let (worst, most) = ratios.last().ok_or_else(|| CellError::NotRun("under PSX+".into()))?;
-        Ok((
-            format!("{mean:.3}; above 1 in {slower} of {}, at most {most:.4} ({worst})", ratios.len()),
-            mean < 1.0,
-        ))
+        let detail = format!("above 1 in {slower} of {}, at most {most:.4}: {worst}", ratios.len());
+        Ok((Criterion::goal(Shape::Below(1.0)), Ours::one(mean, "").with(detail)))
     })
 }
 
 /// Whether the simulations with the keys of each list have one digest.
 pub fn same_digests(claims: &mut Claims, results: &Results, lists: Vec<Vec<String>>) -> Found<()> {
-    claims.add("digests of the simulations", "", "the scheduler changes when, never what", || {
+    // A scheduler changes when something is computed, never what.
+    claims.add("simulations whose digest is another one under another scheduler", || {
         let (mut runs, mut differ) = (0, 0);
         for keys in lists {
             let digests = keys.iter().map(|key| Ok(results.get(key)?.digest)).collect::<Found<Vec<_>>>()?;
             runs += digests.len();
             differ += digests.iter().filter(|digest| digest.is_none() || **digest != digests[0]).count();
         }
-        Ok((format!("{differ} of {runs} differ"), differ == 0))
+        let ours = Ours::one(differ as f64, "").with(format!("of {runs}"));
+        Ok((Criterion::invariant(Shape::exactly(0.0)), ours))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use paceline_report::Verdict;
+
     use super::*;
 
     #[test]
@@ -48,8 +50,8 @@ mod tests {
             finding.checks.remove(0)
         };
         let held = faster(pairs([0.5, 1.02, 1.0]));
-        assert!(held.holds, "{held:?}");
-        assert_eq!(held.ours, "0.799; above 1 in 1 of 3, at most 1.0200 (took 1.02)");
-        assert!(!faster(pairs([0.9, 1.2, 1.0])).holds);
+        assert_eq!(held.verdict(), Verdict::Reproduced);
+        assert_eq!(held.ours(), "0.799 (above 1 in 1 of 3, at most 1.0200: took 1.02)");
+        assert_eq!(faster(pairs([0.9, 1.2, 1.0])).verdict(), Verdict::Differs);
     }
 }

@@ -12,8 +12,8 @@ const COORDINATIONS: [(&str, Coordination); 3] =
     [("works", Coordination::Works), ("sleeps", Coordination::Sleeps), ("extra thread", Coordination::Extra)];
 const WAITINGS: [(&str, Waiting); 3] =
     [("futex", Waiting::Futex), ("condition", Waiting::Condition), ("busy", Waiting::Busy)];
-/// A gain below this is none.
-const GAIN: f64 = 1.05;
+/// A gain or a loss by less than this factor is none.
+const NONE: f64 = 1.05;
 
 /// One thread, and then the nine, by coordination.
 fn comparison(size: Size, work_ns: u64, net: Net) -> Comparison {
@@ -67,17 +67,21 @@ fn judge(comparison: &dyn Fn(Net) -> Comparison, results: &Results) -> Found<Fin
         ));
         // The other two against the coordinator that works, each with its best way to wait.
         let best = |one: usize| {
-            (0..3).map(|other| times.ratio(1 + 3 * one + other, 1)).fold(f64::INFINITY, f64::min)
+            let places = 1 + WAITINGS.len() * one..1 + WAITINGS.len() * (one + 1);
+            places.min_by(|one, other| times.ratio(*one, 1).total_cmp(&times.ratio(*other, 1))).unwrap_or(1)
         };
         let mut bars = Vec::new();
         for (one, name) in names.iter().enumerate().skip(1) {
-            let gain = best(0) / best(one);
-            bars.push(((one - 1) as f64, gain));
+            let gain = times.compared(best(0), best(one));
+            bars.push(((one - 1) as f64, gain.value));
+            let (words, shape) = match one {
+                1 => ("no improvement or loss", Shape::within(1.0 / NONE, NONE)),
+                _ => ("slightly slower", Shape::within(1.0 / 1.5, 1.0)),
+            };
             finding.checks.push(check(
                 format!("{}: gain of a coordinator that sleeps ({name})", net.name()),
-                if one == 1 { "neither gain nor loss" } else { "slightly slower" },
-                format!("no gain: at most {GAIN}"),
-                (format!("{gain:.2}"), gain <= GAIN),
+                Criterion::stated(Statement::Sign, words, shape),
+                Ours::one(gain, "times"),
             ));
         }
         gains.push(Series::ours(net.name(), Kind::Bars, bars));

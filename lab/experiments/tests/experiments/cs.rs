@@ -32,8 +32,7 @@ fn twice_the_work_takes_about_twice_as_long() {
     let time = |factor| {
         let finding = findings(&["cs-table4"], 1, calibration().scaled("cs.pair", factor, 1));
         // EP class D.
-        let ours = finding[0].checks[3].ours.split(' ').next().map(str::to_owned).unwrap_or_default();
-        ours.parse::<f64>().expect("seconds")
+        finding[0].checks[3].ours.values[0].value
     };
     let ratio = time(2) / time(1);
     assert!((1.9..2.1).contains(&ratio), "{ratio}");

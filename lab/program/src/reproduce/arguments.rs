@@ -11,7 +11,7 @@ Every experiment has a file of parameters: sizes, points, horizons, repetitions.
 print it, change it, and run the experiment with it. [quick] in it has what --quick takes otherwise,
 and [constants] what constants of the calibration are in this run, such as psx.send = 5000.
 
-Exit status: 0 when the experiments ran, whether they hold or not; 2 for a bad option or file.
+Exit status: 0 when the experiments ran, whatever the verdicts; 2 for a bad option or file.
 
 Examples:
   paceline reproduce --list

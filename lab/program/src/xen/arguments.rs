@@ -9,7 +9,7 @@ pub const XEN_EXAMPLES: &str = "\
 Sources and builds are kept in $XDG_CACHE_HOME/paceline/xen-lab. Nothing is installed, and no
 privilege and no hardware virtualization is needed.
 
-Exit status: 0 when the command has run, even if experiments do not hold; 2 for a bad option; 77, with
+Exit status: 0 when the command has run, whatever the verdicts; 2 for a bad option; 77, with
 the reason, if something that the command needs cannot be installed; 1 for any other failure.
 
 Examples:

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use paceline_experiments::Setup;
-use paceline_report::{Check, Finding, Table};
+use paceline_report::{Check, Finding, Ours, Shape, Table};
 
-use super::claim;
+use super::{goal, invariant};
 use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// The schedulers; only the first one in short runs.
@@ -119,18 +119,16 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
             answers.extend(results.part(&key, part)?.numbers(&Source::Dom0, "answer_ms")?);
         }
         let slowest = answers.iter().copied().fold(0.0, f64::max);
-        finding.checks.push(claim(
+        finding.checks.push(goal(
             format!("{scheduler}: dom0's shell answers, slowest of {}", answers.len()),
-            format!("{slowest} ms"),
-            "within 2 s",
-            slowest <= ANSWER_MS,
+            Ours::one(slowest, "ms"),
+            Shape::at_most(ANSWER_MS),
         ));
         let visits = results.part(&key, "visits")?.numbers(&Source::Dom0, "came_and_went")?.len();
-        finding.checks.push(claim(
+        finding.checks.push(invariant(
             format!("{scheduler}: xl create and xl destroy in a row"),
-            format!("{visits} times"),
-            format!("{times} times"),
-            visits == times as usize,
+            Ours::one(visits as f64, "times"),
+            Shape::exactly(times.into()),
         ));
         finding.checks.push(check_reports(results, &key, scheduler)?);
         let shares = shares(results, &key)?;
@@ -139,21 +137,19 @@ fn judge(results: &Results, schedulers: &[&str], times: u32) -> Result<Finding, 
         }
         let least = shares.values().copied().fold(f64::INFINITY, f64::min);
         if *scheduler == "psxplus" {
-            finding.checks.push(claim(
+            finding.checks.push(goal(
                 "psxplus: least share of a guest that spins",
-                format!("{:.1} % of a PCPU", 100.0 * least),
-                format!("at least {:.1} %", 100.0 * SHARE * SHARE_SLACK),
-                least >= SHARE * SHARE_SLACK,
+                Ours::one(100.0 * least, "% of a PCPU"),
+                Shape::at_least(100.0 * SHARE * SHARE_SLACK),
             ));
         }
         if TAKE_REPORTS.contains(scheduler) {
             let refused = results.part(&key, "shares")?.numbers(&Source::Scheduler, "backwards")?;
             let most = refused.iter().copied().fold(0.0, f64::max);
-            finding.checks.push(claim(
+            finding.checks.push(invariant(
                 format!("{scheduler}: LVTs of one guest that went back, and were refused"),
-                format!("{most}"),
-                "some",
-                most > 0.0,
+                Ours::one(most, ""),
+                Shape::Above(0.0),
             ));
         }
     }
@@ -172,11 +168,12 @@ fn check_reports(results: &Results, key: &str, scheduler: &str) -> Result<Check,
     let liars = GUESTS.iter().filter(|(_, command)| command.starts_with("liar")).count();
     let listens = TAKE_REPORTS.contains(&scheduler);
     let heard = found.iter().filter(|answer| **answer == 1.0).count();
-    Ok(claim(
-        format!("{scheduler}: guests that found a scheduler that takes their LVT"),
-        format!("{heard} of {}", found.len()),
-        if listens { format!("{liars} of {liars}") } else { format!("0 of {liars}") },
-        found.len() == liars && heard == if listens { liars } else { 0 },
+    let wrong = found.len().abs_diff(liars) + heard.abs_diff(if listens { liars } else { 0 });
+    let takes = if listens { "takes" } else { "takes no" };
+    Ok(invariant(
+        format!("{scheduler}, which {takes} LVTs: guests that found it otherwise, or gave no answer"),
+        Ours::one(wrong as f64, "").with(format!("{heard} of {} found one that does", found.len())),
+        Shape::exactly(0.0),
     ))
 }
 

@@ -6,10 +6,10 @@
 
 use paceline_experiments::Setup;
 use paceline_policy::Setting;
-use paceline_report::{Axis, Figure, Finding, Kind, Series, Table};
+use paceline_report::{Axis, Figure, Finding, Kind, Ours, Series, Shape, Table};
 
-use super::claim;
 use super::sizes::rounds_command;
+use super::{goal, invariant};
 use crate::prediction::side::factor;
 use crate::prediction::{self, Policy, RoundsOutcome};
 use crate::{Boot, Domain, Plan, Results, Step, TranscriptError};
@@ -169,48 +169,40 @@ fn judge(results: &Results, quick: bool) -> Result<Finding, TranscriptError> {
     Ok(finding)
 }
 
-/// What must hold: the shape of the paper's figures, and that the simulated machine has it too.
+/// What is wanted: the shape of the paper's figures, and that the simulated machine has it too.
 fn check(finding: &mut Finding, rows: &[Row], vcpus: u32) {
     let ticked = |nsx: bool| rows.iter().filter(move |row| row.case.nsx == nsx && row.case.dom0_ticks == 1);
     let last = |nsx: bool| ticked(nsx).find(|row| row.case.tick_us == LONGEST_US);
     let (Some(credit), Some(nsx)) = (last(false), last(true)) else { return };
-    let error = |row: &Row| format!("{:.2} %", row.xen.error);
+    let error = |row: &Row| Ours::one(row.xen.error, "%");
     let at = format!("{vcpus} VCPUs a guest, {LONGEST_US} us");
     finding.checks.extend([
-        claim(format!("{at}: error of credit"), error(credit), "beyond 20 %", credit.xen.error > 20.0),
-        claim(format!("{at}: error of NSX"), error(nsx), "at most 0.5 %", nsx.xen.error <= 0.5),
+        goal(format!("{at}: error of credit"), error(credit), Shape::Above(20.0)),
+        goal(format!("{at}: error of NSX"), error(nsx), Shape::at_most(0.5)),
     ]);
     if let Some(first) = ticked(false).next() {
         let what =
             format!("{vcpus} VCPUs a guest: error of credit, {} us and {LONGEST_US} us", first.case.tick_us);
-        let ours = format!("{}, {}", error(first), error(credit));
-        finding.checks.push(claim(what, ours, "rises with the slice", first.xen.error < credit.xen.error));
+        let ours = Ours::all([first.xen.error, credit.xen.error], "%");
+        finding.checks.push(goal(what, ours, Shape::Rises(0.0)));
     }
     for row in rows.iter().filter(|row| row.case.nsx && row.case.dom0_ticks > 1 && row.case.tick_us <= 60) {
         let plain = ticked(true).find(|plain| plain.case.tick_us == row.case.tick_us);
         finding.checks.extend(plain.map(|plain| {
-            claim(
-                format!(
-                    "{vcpus} VCPUs a guest, {} us: time of a round, DOM0 1x and {}x",
-                    row.case.tick_us, row.case.dom0_ticks
-                ),
-                format!("{:.3} ms, {:.3} ms", plain.xen.round_ms, row.xen.round_ms),
-                "not slower by more than 5 %",
-                row.xen.round_ms <= 1.05 * plain.xen.round_ms,
-            )
+            let (tick_us, ticks) = (row.case.tick_us, row.case.dom0_ticks);
+            let what = format!(
+                "{vcpus} VCPUs a guest, {tick_us} us: time of a round with DOM0 {ticks}x, of that with 1x"
+            );
+            goal(what, Ours::one(row.xen.round_ms / plain.xen.round_ms, ""), Shape::at_most(1.05))
         }));
     }
-    let order = |of: fn(&Row) -> f64| of(credit) > of(nsx);
-    let same = order(|row| row.xen.error) == order(|row| row.predicted.error);
-    finding.checks.push(claim(
-        format!("{at}: who errs more, in Xen and simulated"),
-        format!(
-            "credit {:.1} %, NSX {:.1} %; simulated {:.1} %, {:.1} %",
-            credit.xen.error, nsx.xen.error, credit.predicted.error, nsx.predicted.error
-        ),
-        "the same one",
-        same,
-    ));
+    // How much more credit errs than NSX, in Xen and simulated: of one sign.
+    let more = |of: fn(&Row) -> f64| of(credit) - of(nsx);
+    let [xen, simulated] = [more(|row| row.xen.error), more(|row| row.predicted.error)];
+    let ours =
+        Ours::one(xen * simulated, "").with(format!("{xen:.1} points, simulated {simulated:.1} points"));
+    let what = format!("{at}: errors of credit beyond NSX's in Xen, times those simulated");
+    finding.checks.push(invariant(what, ours, Shape::Above(0.0)));
 }
 
 fn table(rows: &[Row], vcpus: u32) -> Table {

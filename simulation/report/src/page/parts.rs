@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::figure::{Axis, Figure, Kind, Series};
-use crate::findings::verdict;
+use crate::findings::Verdict;
 use crate::number::number;
 use crate::plot::{COLOURS, colours, drawn, is_many, printable, swatch};
 use crate::table::Table;
@@ -59,9 +59,14 @@ pub fn ids<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 }
 
 /// A verdict: a sign, words and a colour.
-pub fn result(holds: bool) -> Markup {
-    let (class, sign) = if holds { ("good", "✓") } else { ("bad", "✗") };
-    html! { span class=(class) { span aria-hidden="true" { (sign) } " " (verdict(holds)) } }
+pub fn result(verdict: Verdict) -> Markup {
+    let (class, sign) = match verdict {
+        Verdict::Reproduced => ("good", "✓"),
+        Verdict::SameOrder => ("quiet", "≈"),
+        Verdict::Undecided => ("quiet", "?"),
+        Verdict::Differs => ("bad", "✗"),
+    };
+    html! { span class=(class) { span aria-hidden="true" { (sign) } " " (verdict.name()) } }
 }
 
 /// A table with its title; columns of numbers are aligned to the right.

@@ -23,15 +23,18 @@ fn sweep(curves: &[(&str, &[f64], Wanted)]) -> Sweep {
 #[test]
 fn a_sentence_names_what_holds_and_its_neighbours_that_do_not() {
     let one = |ys: &[f64]| sweep(&[("a", ys, Wanted::AtLeast(5.0))]).sentence();
-    assert_eq!(one(&[5.0, 9.0]), "\"gain\" holds if the length is 1 to 2 m; here it is 2 m.");
+    assert_eq!(one(&[5.0, 9.0]), "\"gain\" is reproduced if the length is 1 to 2 m; here it is 2 m.");
     assert_eq!(
         one(&[0.0, 0.0, 5.0, 6.0, 4.0]),
-        "\"gain\" holds if the length is 3 to 4 m, not 2 m or 5 m; here it is 2 m."
+        "\"gain\" is reproduced if the length is 3 to 4 m, not 2 m or 5 m; here it is 2 m."
     );
-    assert_eq!(one(&[5.0, 0.0, 5.0]), "\"gain\" holds if the length is 1 m or 3 m, not 2 m; here it is 2 m.");
+    assert_eq!(
+        one(&[5.0, 0.0, 5.0]),
+        "\"gain\" is reproduced if the length is 1 m or 3 m, not 2 m; here it is 2 m."
+    );
     assert_eq!(
         one(&[1.0, 4.5, 2.0]),
-        "\"gain\" holds for no length tried, 1 to 3 m; here it is 2 m, and with 2 m a comes nearest: 4.5 %, not at least 5 %."
+        "\"gain\" is reproduced with no length tried, 1 to 3 m; here it is 2 m, and with 2 m a comes nearest: 4.5 %, not at least 5 %."
     );
 }
 
@@ -52,7 +55,7 @@ fn checks_that_do_not_hold_where_this_one_does_are_reported() {
     both.spoilt = vec![("speed".into(), vec![1.0, 4.0]), ("size".into(), vec![2.0])];
     assert_eq!(
         both.sentence(),
-        "\"gain\" holds if the length is 3 to 4 m, not 2 m, but with 4 m \"speed\" does not; here it is 2 m."
+        "\"gain\" is reproduced if the length is 3 to 4 m, not 2 m, but with 4 m \"speed\" is not; here it is 2 m."
     );
 }
 
@@ -60,7 +63,10 @@ fn checks_that_do_not_hold_where_this_one_does_are_reported() {
 fn categories_are_reported_by_their_names() {
     let mut named = sweep(&[("a", &[9.0, 1.0], Wanted::AtLeast(5.0))]);
     named.quantity = Axis::categories("scheduler", ["none", "blind", "aware"]);
-    assert_eq!(named.sentence(), "\"gain\" holds if the scheduler is blind, not aware; here it is aware.");
+    assert_eq!(
+        named.sentence(),
+        "\"gain\" is reproduced if the scheduler is blind, not aware; here it is aware."
+    );
 }
 
 #[test]
@@ -82,7 +88,7 @@ proptest! {
     fn it_holds_where_nothing_is_missing(ys in proptest::collection::vec(0.0..9.0, 1..6), limit in 0.0..9.0) {
         let sweep = sweep(&[("a", &ys, Wanted::AtMost(limit))]);
         let any = ys.iter().any(|y| *y <= limit);
-        prop_assert_eq!(any, !sweep.sentence().contains("holds for no length"));
+        prop_assert_eq!(any, !sweep.sentence().contains("reproduced with no length"));
         prop_assert!(crate::svg(&sweep.figure(), "sweep").is_ok());
     }
 }

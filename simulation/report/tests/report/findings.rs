@@ -1,17 +1,27 @@
 //! Findings as programs read them: JSON of exactly the shape that is promised.
 
-use paceline_report::{Axis, Check, Curve, Figure, Finding, Sweep, Wanted};
+use paceline_report::{
+    Axis, Check, Criterion, Curve, Estimate, Figure, Finding, Ours, RanOn, Shape, Statement, Sweep,
+    Tolerance, Verdict, Wanted,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// Checks of each verdict, and of one that has failed.
 fn check() -> impl Strategy<Value = Check> {
-    (any::<[String; 4]>(), any::<bool>()).prop_map(|([what, published, ours, must], holds)| Check {
-        what,
-        published,
-        ours,
-        must,
-        holds,
-    })
+    let criterion = |words: String, number: f64| {
+        prop_oneof![
+            Just(Criterion::published(number, Tolerance::TIMES).or(Shape::Above(0.0)).saying(words.clone())),
+            Just(Criterion::stated(Statement::Order, words.clone(), Shape::at_most(number))),
+            Just(Criterion::invariant(Shape::exactly(number))),
+            Just(Criterion::Failed(words)),
+        ]
+    };
+    let criterion = (any::<String>(), whole()).prop_flat_map(move |(words, number)| criterion(words, number));
+    let ours = (whole(), 0.0..100.0, any::<[String; 2]>()).prop_map(|(value, half_width, [unit, detail])| {
+        Ours::one(Estimate::within(value, half_width), unit).with(detail)
+    });
+    (any::<String>(), criterion, ours).prop_map(|(what, criterion, ours)| Check { what, criterion, ours })
 }
 
 /// Numbers that JSON gives back as they are.
@@ -58,6 +68,7 @@ fn finding() -> impl Strategy<Value = Finding> {
                 title,
                 checks,
                 sweeps,
+                ran_on: RanOn::RealThreads,
                 wall_seconds,
                 figures,
                 notes: vec!["why".into()],
@@ -107,20 +118,22 @@ proptest! {
         let read = read.as_array().expect("an array");
         prop_assert_eq!(read.len(), findings.len());
         for (object, finding) in read.iter().zip(&findings) {
-            prop_assert_eq!(keys(object), ["checks", "holds", "name", "sweeps", "wall_seconds"]);
+            prop_assert_eq!(keys(object), ["checks", "name", "ran_on", "sweeps", "verdict", "wall_seconds"]);
             prop_assert_eq!(&object["name"], &finding.name);
-            prop_assert_eq!(&object["holds"], finding.holds());
+            prop_assert_eq!(&object["ran_on"], finding.ran_on.name());
+            prop_assert_eq!(&object["verdict"], finding.verdict().name());
             // Programs may read the last digit otherwise.
             let seconds = object["wall_seconds"].as_f64().expect("a number");
             prop_assert!((seconds - finding.wall_seconds).abs() <= finding.wall_seconds * 1e-12);
             let checks = object["checks"].as_array().expect("an array");
             prop_assert_eq!(checks.len(), finding.checks.len());
             for (object, check) in checks.iter().zip(&finding.checks) {
-                prop_assert_eq!(keys(object), ["holds", "ours", "published", "what"]);
+                prop_assert_eq!(keys(object), ["must", "ours", "published", "verdict", "what"]);
                 prop_assert_eq!(&object["what"], &check.what);
-                prop_assert_eq!(&object["published"], &check.published);
-                prop_assert_eq!(&object["ours"], &check.ours);
-                prop_assert_eq!(&object["holds"], check.holds);
+                prop_assert_eq!(&object["must"], &check.must());
+                prop_assert_eq!(&object["published"], &check.published());
+                prop_assert_eq!(&object["ours"], &check.ours());
+                prop_assert_eq!(&object["verdict"], check.verdict().name());
             }
             let sweeps = object["sweeps"].as_array().expect("an array");
             prop_assert_eq!(sweeps.len(), finding.sweeps.len());
@@ -133,9 +146,11 @@ proptest! {
     }
 
     #[test]
-    fn a_finding_holds_if_all_its_checks_do_and_there_are_some(finding in finding()) {
-        let failing = finding.checks.len() - finding.held();
-        prop_assert_eq!(finding.holds(), failing == 0 && !finding.checks.is_empty());
+    fn a_finding_is_as_good_as_its_worst_check(finding in finding()) {
+        let worst = finding.verdict();
+        prop_assert!(finding.checks.iter().all(|check| check.verdict() <= worst));
+        let has_it = finding.checks.iter().any(|check| check.verdict() == worst);
+        prop_assert!(has_it || (finding.checks.is_empty() && worst == Verdict::Undecided));
         prop_assert_eq!(finding.check_table().rows().len(), finding.checks.len());
     }
 }

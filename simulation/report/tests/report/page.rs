@@ -1,8 +1,8 @@
 //! Figures and pages of any content: well-formed, escaped, and standing alone.
 
 use paceline_report::{
-    Appendix, Axis, Check, Curve, Figure, FigureError, Finding, Kind, Scale, Series, Sweep, Table, VALUE_MAX,
-    Wanted, page, svg,
+    Appendix, Axis, Check, Criterion, Curve, Figure, FigureError, Finding, Kind, Ours, RanOn, Scale, Series,
+    Shape, Statement, Sweep, Table, VALUE_MAX, Wanted, page, svg,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -96,12 +96,10 @@ fn sweep() -> impl Strategy<Value = Sweep> {
 }
 
 fn finding() -> impl Strategy<Value = Finding> {
-    let check = (hostile(), hostile(), any::<bool>()).prop_map(|(what, ours, holds)| Check {
-        published: what.clone(),
-        must: ours.clone(),
+    let check = (hostile(), hostile(), any::<bool>()).prop_map(|(what, words, is_met)| Check {
+        criterion: Criterion::stated(Statement::Sign, words.clone(), Shape::Above(0.0)),
+        ours: Ours::one(if is_met { 1.0 } else { 0.0 }, what.clone()).with(words),
         what,
-        ours,
-        holds,
     });
     let texts = (hostile(), hostile(), vec(hostile(), 0..3));
     (texts, vec(check, 0..4), vec(sweep(), 0..2), vec(figure(), 0..2)).prop_map(
@@ -113,6 +111,7 @@ fn finding() -> impl Strategy<Value = Finding> {
             Finding {
                 name,
                 title,
+                ran_on: RanOn::EmulatedHypervisor,
                 about,
                 checks,
                 sweeps,
