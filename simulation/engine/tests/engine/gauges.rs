@@ -24,8 +24,8 @@ fn gauges_count_what_is_run_and_sent() {
             let run = plain().protocol(protocol).federates(federates).threads(2).trials(false);
             let report = run.gauges(&gauges).run().expect("the model keeps the rules");
             let what = format!("case {seed}: {protocol:?}");
-            // Where federates are merged or dealt anew at a pause, counts begin anew; what is undone when a leg
-            // ends is not counted.
+            // Where federates are merged or dealt anew at a pause, counts begin anew; what is undone when a
+            // leg ends is not counted.
             let (is_whole, is_exact) = (report.legs == 1, report.rollbacks.is_none());
             let looked = gauges.look();
             let run: u64 = looked.iter().map(|gauge| gauge.events - gauge.undone).sum();

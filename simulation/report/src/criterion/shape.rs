@@ -90,11 +90,16 @@ impl Shape {
 
 /// Yes if all are, no if one is not.
 pub(super) fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    answers.fold(Some(true), |sum, answer| match (sum, answer) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        _ => Some(true),
-    })
+    let mut all = Some(true);
+    for answer in answers {
+        match answer {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            // A no that still follows counts more.
+            None => all = None,
+        }
+    }
+    all
 }
 
 /// Whether one is as wanted.
