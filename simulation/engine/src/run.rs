@@ -218,6 +218,8 @@ impl<M: Model> Run<M> {
         // After an error federates may be lost or half way through an event: nothing can be asked of the run
         // any more.
         self.failed = ran.is_err();
+        // However it came back, it is back.
+        self.simulation.monitor.take_wanted_back();
         Ok(match ran? {
             (Some(Halt::Stop), _) => Reached::Stopped,
             (Some(Halt::Pause), _) => Reached::Paused,
