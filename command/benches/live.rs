@@ -58,7 +58,9 @@ fn main() {
 fn run(scenario: &str, options: &[&str], side: usize) -> (f64, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.arg("run").arg(format!("{}/../scenarios/{scenario}", env!("CARGO_MANIFEST_DIR"))).arg("--json");
-    options.iter().for_each(|option| drop(command.args(["--set", option])));
+    for option in options {
+        command.args(["--set", option]);
+    }
     if side > 0 {
         command.arg("--live");
     }

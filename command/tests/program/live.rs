@@ -119,7 +119,7 @@ fn frames_show_the_run_and_watching_changes_no_digest() {
         assert_eq!(layout["points"].as_array().unwrap().len(), 2 * (25 + 20), "{layout}");
         assert_eq!(layout["edges"].as_array().unwrap().len(), 2 * (80 + 20), "{layout}");
         assert_eq!(page.post("go").0, 200);
-        let last = frames.to_the_end();
+        let last = frames.until_end();
         let summary = page.finish();
         assert_eq!(summary["digest"], expected, "{protocol}");
         let now = &last["now"];
@@ -254,7 +254,7 @@ fn a_model_of_processes_is_shown_and_stepped() {
     let mut frames = page.events();
     assert!(frames.until("layout")["points"].as_array().unwrap().len() >= 2, "those that have had a turn");
     assert_eq!(page.post("go").0, 200);
-    let last = frames.to_the_end();
+    let last = frames.until_end();
     assert!(last["loads"]["fields"].to_string().contains("processes"), "{last:?}");
     assert_eq!(page.finish()["digest"], expected);
 }

@@ -138,7 +138,7 @@ impl Events {
     }
 
     /// Waits for the end, and gives the last data of each name.
-    pub fn to_the_end(mut self) -> Map<String, Value> {
+    pub fn until_end(mut self) -> Map<String, Value> {
         while self.next().is_some() {}
         assert!(self.latest.contains_key("end"), "the last frame says so: {:?}", self.latest.keys());
         self.latest

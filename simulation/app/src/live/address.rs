@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{TcpListener, ToSocketAddrs};
+use std::path::Path;
 use std::str::FromStr;
 
 /// An address of this machine.
@@ -36,7 +37,9 @@ impl FromStr for LiveAddress {
         }
         let is_host = |host: &str| {
             let known = |letter: char| letter.is_ascii_alphanumeric() || "-.:[]".contains(letter);
-            !host.is_empty() && host.chars().all(known) && !host.ends_with(".toml")
+            // A scenario behind `--live` was meant as the scenario.
+            let is_scenario = Path::new(host).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
+            !host.is_empty() && host.chars().all(known) && !is_scenario
         };
         // The colons of an address of version 6 stand in brackets where a port follows.
         let (host, port) = match text.rsplit_once(':') {

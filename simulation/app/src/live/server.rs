@@ -213,8 +213,8 @@ fn no_token() -> Response {
 
 /// The token of an address; it needs no decoding.
 fn token(uri: &Uri) -> &str {
-    let pairs = uri.query().unwrap_or_default().split('&');
-    pairs.filter_map(|pair| pair.strip_prefix("token=")).next().unwrap_or_default()
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    pairs.find_map(|pair| pair.strip_prefix("token=")).unwrap_or_default()
 }
 
 async fn page(State(shared): State<Shared>, uri: Uri) -> Response {
