@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use comfy_table::{CellAlignment, Table as Grid, presets};
 use paceline_report::{
-    Axis, Check, Criterion, Figure, Finding, Kind, Ours, RanOn, Series, Shape, Table, number, page,
+    Axis, Check, Criterion, Figure, Finding, Kind, Ours, RanOn, Series, Shape, Table, page,
 };
 
 pub const WINDOWS: u32 = 8;
