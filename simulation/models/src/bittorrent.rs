@@ -7,7 +7,8 @@
 //! which peers it serves: those that send to it fastest, and one more. A seed, which has the whole file,
 //! serves all peers in turn. Unlike in the example, where a peer unchokes one other peer per round, a peer
 //! serves several peers (as in Cohen's paper), peers may leave, and blocks in transit are cancelled when
-//! another peer has delivered them first. A message that a link or a host loses is not sent again.
+//! another peer has delivered them first ([`Bittorrent::takes_back`]). A message that a link or a host loses
+//! is not sent again.
 //!
 //! Invariants: a peer serves at most [`Bittorrent::slots`] others and one more; it sends only pieces that it
 //! has.
@@ -71,6 +72,10 @@ pub struct Bittorrent {
     pub seeds_leave: Option<Time>,
     /// How long a peer that has completed the file goes on serving others; `None`: to the end of the run.
     pub linger: Option<Time>,
+    /// Whether blocks on their way are taken back when another peer has delivered them first, or the
+    /// connection has been choked or closed. Where not, as in SimGrid's example, mailboxes stand at the hosts
+    /// of their peers, so that the run can be divided among federates.
+    pub takes_back: bool,
     /// Whether to record every piece that a peer completes or begins to send ([`Outcome::observed`]).
     pub observe: bool,
 }
@@ -87,6 +92,7 @@ impl Default for Bittorrent {
             starts: Time::ZERO,
             seeds_leave: None,
             linger: None,
+            takes_back: true,
             observe: false,
         }
     }
@@ -188,6 +194,9 @@ impl Bittorrent {
         simulation.measure([Output::tally(UNCHOKED)]);
         let outcome = Arc::new(Outcome::new(self.peers));
         let shared = Arc::new(Shared { swarm: self.clone(), outcome: Arc::clone(&outcome) });
+        for mailbox in (0..=self.peers).filter(|_| !self.takes_back) {
+            simulation.place(u64::from(mailbox), HostId(mailbox % hosts));
+        }
         let (tracker, block_bytes) = (self.tracker(), self.block_bytes);
         let run = move |cx: Process<Message>| tracker::run(cx, tracker, block_bytes);
         simulation.spawn("tracker", HostId(tracker % hosts), run);

@@ -15,6 +15,7 @@
 mod results;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +23,7 @@ use paceline_kernel::Time;
 use paceline_network::{Actor, Deployment, HostId, Network, OnFailure, Platform, ReadError};
 use paceline_processes::{Process, Simulation};
 use paceline_results::Output;
+use thiserror::Error;
 
 /// A message: a computation of this many flops, or `None` to stop.
 pub type Task = Option<f64>;
@@ -71,6 +73,7 @@ struct Placed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MasterWorkers {
     actors: Vec<Placed>,
+    permanent_receivers: bool,
 }
 
 impl MasterWorkers {
@@ -98,7 +101,33 @@ impl MasterWorkers {
                 ReadError { file: name.to_owned(), line, column, problem, allowed: allowed.to_owned() }
             })
         };
-        Ok(Self { actors: actors.iter().map(place).collect::<Result<_, _>>()? })
+        let actors = actors.iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { actors, permanent_receivers: false })
+    }
+
+    /// Makes workers permanent receivers of their mailboxes (SimGrid's `set_receiver`): a task flows to its
+    /// worker as soon as it is sent, and waits there, and the master goes on when it has arrived. So the run
+    /// can be divided among federates. Otherwise a task flows when its worker receives.
+    ///
+    /// Tasks that are sent are counted then as well: what waits at a worker whose host fails is neither done
+    /// nor counted as lost.
+    pub fn with_permanent_receivers(mut self) -> Result<Self, SharedMailboxError> {
+        let mut hosts = BTreeMap::new();
+        let shared =
+            self.receivers().find(|(mailbox, host)| *hosts.entry(*mailbox).or_insert(*host) != *host);
+        if let Some((mailbox, _)) = shared {
+            return Err(SharedMailboxError(mailbox.to_owned()));
+        }
+        self.permanent_receivers = true;
+        Ok(self)
+    }
+
+    /// The mailboxes of workers, each with the host of one who receives from it.
+    fn receivers(&self) -> impl Iterator<Item = (&str, HostId)> {
+        self.actors.iter().filter_map(|placed| match &placed.role {
+            Role::Worker { mailbox } => Some((mailbox.as_str(), placed.host)),
+            Role::Master { .. } => None,
+        })
     }
 
     /// The number of processes.
@@ -110,10 +139,14 @@ impl MasterWorkers {
     /// not reach a worker, or that it did not finish, because a host or a link was off.
     pub fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>) {
         simulation.measure([DONE, LOST].map(Output::count));
+        if self.permanent_receivers {
+            simulation.measure([Output::count(SENT)]);
+            self.receivers().for_each(|(mailbox, host)| simulation.place(mailbox, host));
+        }
         for placed in &self.actors {
             let (name, host, restarts) = (placed.role.name(), placed.host, placed.restarts);
-            let placed = Arc::new(placed.clone());
-            let make = move |cx| live(cx, Arc::clone(&placed));
+            let (placed, counts_sent) = (Arc::new(placed.clone()), self.permanent_receivers);
+            let make = move |cx| live(cx, Arc::clone(&placed), counts_sent);
             match restarts {
                 true => simulation.spawn_restarting(name, host, make),
                 false => simulation.spawn(name, host, make),
@@ -131,6 +164,13 @@ impl Role {
     }
 }
 
+/// Workers cannot be permanent receivers: those of two hosts receive from this mailbox.
+#[derive(Clone, PartialEq, Eq, Error)]
+#[error("workers of two hosts receive from mailbox `{0}`, which can stand at one of them only")]
+pub struct SharedMailboxError(pub String);
+
+paceline_kernel::debug_tells!(SharedMailboxError);
+
 /// What is wrong, and what is allowed instead.
 type Mistake = (String, &'static str);
 
@@ -141,6 +181,7 @@ const MOST_WORKERS: u32 = 1 << 20;
 /// What processes count.
 const DONE: &str = "tasks_done";
 const LOST: &str = "tasks_lost";
+const SENT: &str = "tasks_sent";
 
 /// The role of an actor; `numbered` where workers have numbers.
 fn role(actor: &Actor, platform: &Platform, numbered: bool) -> Result<Role, Mistake> {
@@ -184,7 +225,7 @@ fn amount(text: &str, what: &str) -> Result<f64, Mistake> {
     number.ok_or_else(|| (format!("`{text}` as the {what} of a task of a master"), "a finite number from 0"))
 }
 
-async fn live(cx: Process<Task>, placed: Arc<Placed>) {
+async fn live(cx: Process<Task>, placed: Arc<Placed>, counts_sent: bool) {
     // An actor that comes back with its host after the time of its end lives on, as in SimGrid.
     if let Some(kill) = placed.kill.filter(|kill| *kill > cx.now()) {
         let (actor, host) = (cx.id(), cx.host());
@@ -200,6 +241,9 @@ async fn live(cx: Process<Task>, placed: Arc<Placed>) {
     match &placed.role {
         Role::Master { tasks, flops, bytes, workers } => {
             for (_, worker) in (0..*tasks).zip(workers.iter().cycle()) {
+                if counts_sent {
+                    cx.count(SENT, 1);
+                }
                 if cx.send(worker.as_str(), Some(*flops), *bytes).await.is_err() {
                     cx.count(LOST, 1);
                 }

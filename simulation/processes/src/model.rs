@@ -78,8 +78,8 @@ pub trait ProcessModel {
     }
 
     /// Why its processes act on other hosts than their own without delay, so that hosts cannot run at
-    /// different instants: the end of a sentence that begins with the model. Where there is a reason, a run
-    /// that is to be on federates has one of them, which has all hosts.
+    /// different instants, and what to change where that helps: the end of a sentence that begins with the
+    /// model. Where there is a reason, a run that is to be on federates has one of them, which has all hosts.
     fn acts_at_once(&self) -> Option<&'static str> {
         None
     }

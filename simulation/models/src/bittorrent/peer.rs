@@ -240,7 +240,7 @@ impl Peer {
             if connection.download == Some(piece) {
                 connection.download = None;
                 self.pieces.end(piece);
-                if other != from {
+                if other != from && self.shared.swarm.takes_back {
                     self.send(other, Content::Cancel { piece });
                 }
             }

@@ -23,7 +23,9 @@ impl ProcessModel for Bittorrent {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some("takes back messages that are on their way")
+        self.takes_back.then_some(
+            "takes back messages that are on their way (model.takes_back); where it does not, its hosts run apart",
+        )
     }
 
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, seed: u64) -> Arc<Outcome> {

@@ -16,8 +16,8 @@ const MOST_BLOCKS: u64 = 1 << 24;
 
 impl Bittorrent {
     /// Reads the keys `peers`, `seeds` (1), `pieces` (10), `blocks` (5), `block_bytes` (16384), `slots` (3),
-    /// `starts` ("0s"), `seeds_leave` (never), `linger` (for ever). Defaults are in brackets. The key
-    /// `kind` is left to the caller.
+    /// `starts` ("0s"), `seeds_leave` (never), `linger` (for ever), `takes_back` (true). Defaults are in
+    /// brackets. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let peers = within(section, "peers", None, PEERS, |peers| format!("a swarm of {peers} peers"))?;
@@ -47,6 +47,7 @@ impl Bittorrent {
             starts: section.or("starts", default.starts)?,
             seeds_leave: section.optional::<Time>("seeds_leave")?,
             linger: section.optional::<Time>("linger")?,
+            takes_back: section.or("takes_back", default.takes_back)?,
             observe: false,
         };
         if !(swarm.block_bytes.is_finite() && swarm.block_bytes >= 0.0) {

@@ -34,7 +34,10 @@ impl ProcessModel for Farm {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some("learns without delay that the host of a worker has failed")
+        Some(
+            "learns without delay that a task did not reach a worker, or that its host has failed; rounds of many \
+             workers use run.threads",
+        )
     }
 
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Message, N>, _: u64) -> Arc<Outcome> {

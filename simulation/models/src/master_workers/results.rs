@@ -14,7 +14,10 @@ impl ProcessModel for MasterWorkers {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some("has mailboxes that stand at no host: a message flows when its receiver is there too")
+        (!self.permanent_receivers).then_some(
+            "has mailboxes that stand at no host: a message flows when its receiver is there too; with \
+             model.permanent_receivers its hosts run apart",
+        )
     }
 
     fn spawn<N: Network>(&self, simulation: &mut Simulation<Task, N>, _: u64) {

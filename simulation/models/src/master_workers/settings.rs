@@ -6,8 +6,8 @@ use paceline_scenario::{ScenarioError, Section, inputs};
 use super::MasterWorkers;
 
 impl MasterWorkers {
-    /// Reads the key `deployment`, a file in SimGrid's XML format, for this platform, if the network named
-    /// `network` has one. The key `kind` is left to the caller.
+    /// Reads the keys `deployment`, a file in SimGrid's XML format, for this platform, if the network named
+    /// `network` has one, and `permanent_receivers` (false). The key `kind` is left to the caller.
     pub fn from_section(
         section: &mut Section,
         network: &str,
@@ -30,6 +30,16 @@ impl MasterWorkers {
         let name = path.display().to_string();
         let bytes = inputs::read(&path).map_err(|reason| refuse(format!("{name}: {reason}")))?;
         let text = decode(&name, &bytes).map_err(|error| refuse(error.to_string()))?;
-        Self::read(&name, &text, platform).map_err(|error| refuse(error.to_string()))
+        let program = Self::read(&name, &text, platform).map_err(|error| refuse(error.to_string()))?;
+        if !section.or("permanent_receivers", false)? {
+            return Ok(program);
+        }
+        program.with_permanent_receivers().map_err(|error| {
+            section.refuse(
+                "permanent_receivers",
+                error.to_string(),
+                "false, or a mailbox for the workers of each host",
+            )
+        })
     }
 }

@@ -17,7 +17,10 @@ impl ProcessModel for MpiTrace {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some("has ranks that wait for each other, which takes no time")
+        Some(
+            "has ranks that wait for each other, which takes no time: a message flows when it is received too; \
+             rounds of many ranks use run.threads",
+        )
     }
 
     fn spawn<N: Network>(&self, simulation: &mut Simulation<(), N>, _: u64) -> Arc<Outcome> {

@@ -5,6 +5,7 @@ mod chord;
 mod chord_federates;
 mod damaged_checkpoints;
 mod farm;
+mod federates;
 mod interrupted;
 mod master_workers;
 mod modes;
