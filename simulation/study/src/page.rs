@@ -40,7 +40,7 @@ fn lead(result: &StudyResult<'_>) -> Vec<String> {
     let mut lead = vec![
         format!(
             "Scenario {}; {} points ({kind}); {ended} of {needed} runs have ended, {failed} have failed.",
-            study.scenario.display(),
+            study.scenario.file_name().unwrap_or_default().to_string_lossy(),
             result.points.len()
         ),
         format!(
