@@ -235,8 +235,7 @@ fn a_study_goes_on_beside_runs_that_panic_and_keeps_their_errors() {
     assert!(said.contains("2 of 6 runs ended, 4 failed, 3 points"), "{said}");
     assert!(message.starts_with("error: 4 runs have failed; the first is "), "{message}");
     let rows = std::fs::read_to_string(folder.join("some.study/runs.csv")).expect("there is a table");
-    let panicked =
-        rows.lines().filter(|row| row.contains(",failed,") && row.contains("the model panicked at"));
+    let panicked = rows.lines().filter(|row| row.contains(",failed,") && row.contains("the model panicked "));
     assert_eq!(panicked.count(), 4, "{rows}");
     assert_eq!(
         rows.lines().filter(|row| row.contains(",none,") && row.contains(",ended,")).count(),
