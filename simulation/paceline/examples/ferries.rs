@@ -62,7 +62,7 @@ impl Model for Ferries {
     fn init(&self, shore: LpId, cx: &mut Context<Self>) -> Shore {
         let first = Time::from_secs_f64(cx.rng().exponential(self.between_cars_s));
         cx.schedule(first, Event::CarComes);
-        if shore.0 % 2 == 0 {
+        if shore.0.is_multiple_of(2) {
             cx.schedule(Time::ZERO, Event::FerryArrives(Vec::new()));
         }
         Shore { waiting: VecDeque::new() }

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use paceline_report::{Axis, Check, Figure, Finding, Kind, Series, Table, page};
+use paceline_report::{
+    Axis, Check, Criterion, Figure, Finding, Kind, Ours, RanOn, Series, Shape, Table, page,
+};
 
 use crate::drift;
 use crate::groups::{self, Group};
@@ -62,6 +64,7 @@ fn finding(group: &Group, lines: &[Line]) -> Finding {
     Finding {
         name: group.name.into(),
         title: group.title.into(),
+        ran_on: RanOn::RealThreads,
         about: group.about.iter().map(|&paragraph| paragraph.into()).collect(),
         checks: checks(&cases, lines),
         figures,
@@ -110,28 +113,28 @@ fn table(case: &str, lines: &[Line], per: &str) -> Table {
 }
 
 fn checks(cases: &[&str], lines: &[Line]) -> Vec<Check> {
-    let check = |what: String, ours: String, must: String, holds| {
-        let published = String::new();
-        Check { what, published, ours, must, holds }
-    };
+    let check = |what: String, ours: Ours, shape| Check { what, criterion: Criterion::goal(shape), ours };
     let mut checks = Vec::new();
     for case in cases {
         let digests: Vec<&String> =
             lines.iter().filter(|line| line.case == *case).filter_map(|line| line.digest.as_ref()).collect();
         if let Some(first) = digests.first() {
-            let same = digests.iter().all(|digest| digest == first);
-            let ours = if same { (*first).clone() } else { "several".into() };
-            checks.push(check(format!("{case}: digest"), ours, "the same in all rows".into(), same));
+            let differ = digests.iter().filter(|digest| digest != &first).count();
+            let ours = Ours::one(differ as f64, "rows").with(format!("digest {first}"));
+            let criterion = Criterion::invariant(Shape::exactly(0.0));
+            checks.push(Check {
+                what: format!("{case}: rows whose digest differs from the first"),
+                criterion,
+                ours,
+            });
         }
     }
     if let Some(last) = lines.iter().rfind(|line| line.group == "drift" && line.way != drift::WHOLE) {
-        let (ours, must) = (format!("{:.2}", last.ratio), format!("at least {LAST_BY_FIRST}"));
         let what = "rate of the last tenth by that of the first".into();
-        checks.push(check(what, ours, must, last.ratio >= LAST_BY_FIRST));
+        checks.push(check(what, Ours::one(last.ratio, ""), Shape::at_least(LAST_BY_FIRST)));
         return checks;
     }
     let widest = lines.iter().map(|line| line.spread_percent).fold(0.0, f64::max);
-    let must = format!("at most {SPREAD_PERCENT} %");
-    checks.push(check("largest spread".into(), format!("{widest:.1} %"), must, widest <= SPREAD_PERCENT));
+    checks.push(check("largest spread".into(), Ours::one(widest, "%"), Shape::at_most(SPREAD_PERCENT)));
     checks
 }
