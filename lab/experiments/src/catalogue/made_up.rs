@@ -143,8 +143,9 @@ fn wrong(seed: u64) -> impl Fn(&str) -> Measure {
             || if seed.is_multiple_of(2) { SCALES[rng.below(SCALES.len() as u64) as usize] } else { 1.0 };
         let (seconds, values) =
             (seconds * scale(), values.into_iter().map(|(name, value)| (name, value * scale())).collect());
+        let mut sizes = drawn(seed + 3_000, key);
         for points in &mut series {
-            let factor = scale();
+            let factor = scale() * (0.5 + sizes.below(1 << 10) as f64 / 256.0);
             points.iter_mut().for_each(|point| point.1 *= factor);
             if seed.is_multiple_of(3) {
                 points.sort_by(|one, other| other.1.total_cmp(&one.1));
