@@ -244,7 +244,8 @@ fn stream_of(
     stream::unfold(start, |(mut frames, pulse, mut sent, mut waiting)| async move {
         // Asked for more only when the client has taken what came before.
         pulse.beat();
-        if waiting.is_empty() {
+        // A frame from before anybody watched has nothing to show.
+        while waiting.is_empty() {
             if sent.is_over || frames.changed().await.is_err() {
                 return None;
             }
