@@ -234,8 +234,12 @@ function drawHerd(now) {
   const said = last
     ? `${count} federates. Federate ${last.one}, at GVT + ${seconds(Math.max(0, last.lvt))}, is furthest behind` +
       (waiting ? `; ${waiting} are a lookahead or more beyond it${waits ? ", and wait for it" : ""}.` : ".") + back
-    : `${count} federates, none with events left.`;
-  say("herd-said", said + " Colours are threads; grey bars are events waiting.", box);
+    : herd.pending.some((events) => events > 0)
+      ? `${count} federates, with events left; where each is shows after its next turn.`
+      : `${count} federates; none has events left, as far as is known.`;
+  // Alone, it reports at the end of a leg only, and is where the run is.
+  const all = count === 1 ? "One federate: it waits for nobody." + back : said;
+  say("herd-said", all + " Colours are threads; grey bars are events waiting.", box);
 }
 
 function drawCounts(herd, { box, pen, width, height, left, top, bottom, inner }) {
