@@ -42,7 +42,7 @@ impl Extent {
 
 fn step(load: f64) -> u8 {
     // A load that is no number is none.
-    (load.clamp(0.0, 1.0) * STEPS) as u8
+    (load.clamp(0.0, 1.0) * STEPS).round() as u8
 }
 
 /// What stays while nothing moves, and what changes.
