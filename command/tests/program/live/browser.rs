@@ -190,7 +190,7 @@ fn the_page_works_in_a_browser() {
     let mut browser = Browser::open(&program, profile.path(), &page.url());
     browser.view(1600, "light");
     browser.until("document.getElementById('state')?.textContent === 'paused'");
-    let said = "document.getElementById('said').lastElementChild?.textContent ?? ''";
+    let said = "(document.getElementById('said').lastElementChild?.textContent ?? '')";
     browser.value("document.getElementById('step').click()");
     browser.until(&format!("{said}.includes('handled')"));
     browser.value("document.getElementById('window').click()");
@@ -223,7 +223,7 @@ fn the_page_works_in_a_browser() {
     // The second press is for those who are sure.
     browser.value("{ document.getElementById('stop').click(); document.getElementById('stop').click() }");
     browser.until("document.getElementById('state').textContent === 'ended'");
-    assert_eq!(page.finish()["ended_by"], "interrupted");
+    assert_eq!(page.finish_with(130)["ended_by"], "interrupted");
     browser.picture("ended");
     assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
 }

@@ -91,11 +91,16 @@ impl Page {
         Events { lines: BufReader::new(stream), latest: Map::new() }
     }
 
-    /// The summary of the run, once it has ended.
+    /// The summary of the run, once it has come to its end.
     pub fn finish(self) -> Value {
+        self.finish_with(0)
+    }
+
+    /// The summary of a run that ends with this exit status.
+    pub fn finish_with(self, status: i32) -> Value {
         let output = self.run.wait_with_output();
         let said = self.said.join().expect("it only reads");
-        assert!(output.status.success(), "{said}");
+        assert_eq!(output.status.code(), Some(status), "{said}");
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
     }
 }

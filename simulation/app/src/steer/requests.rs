@@ -101,7 +101,9 @@ impl Requests {
         let answer = match request.split_once(' ').unwrap_or((request, "")) {
             ("status", "") => {
                 let (time, steps) = (control.time(), text::count(control.steps()));
-                return Ok(format!("{scenario}: at {time}, {steps} steps, threads {threads}"));
+                return Ok(format!(
+                    "{scenario}: at {time}, {steps} steps in rounds that are over, threads {threads}"
+                ));
             }
             ("threads", _) => {
                 return Err(format!("{scenario} is a model of processes, whose number of threads stays"));
