@@ -23,14 +23,19 @@ pub struct Chapter {
     pub tables: Vec<Table>,
 }
 
-/// A page of `chapters`, in their order, with links to them at the top. `lead` is what is said first, a
-/// paragraph each.
+/// A page of `chapters`, in their order, with links to them at the top where there are several. `lead` is
+/// what is said first, a paragraph each.
 ///
 /// ```
 /// use paceline_report::{Chapter, document};
 ///
-/// let chapter = Chapter { name: "delay".into(), title: "Delay & loss".into(), ..Chapter::default() };
-/// let page = document("A study", &["Ten runs.".into()], &[chapter]);
+/// let chapter = |(name, title): (&str, &str)| Chapter {
+///     name: name.into(),
+///     title: title.into(),
+///     ..Chapter::default()
+/// };
+/// let chapters = [("delay", "Delay & loss"), ("load", "Load")].map(chapter);
+/// let page = document("A study", &["Ten runs.".into()], &chapters);
 /// assert!(page.contains("Delay &amp; loss") && page.contains(r##"href="#delay""##));
 /// ```
 pub fn document(title: &str, lead: &[String], chapters: &[Chapter]) -> String {
