@@ -75,7 +75,7 @@ fn a_run_is_steered_by_post_and_its_digest_stays() {
             _ => ask("threads 3", 200, &["threads 3 from now on"]),
         };
         ask("threads 0", 422, &[if protocol == "sequential" { "on one thread" } else { "allowed" }]);
-        ask("threads many", 422, &["no number"]);
+        ask("threads many", 422, &[if protocol == "sequential" { "on one thread" } else { "no number" }]);
         ask("pace 0", 422, &["allowed: a number above 0"]);
         ask("pace 1e9", 200, &["simulated seconds a second"]);
         ask("checkpoint", 422, &["run.checkpoint"]);
@@ -127,10 +127,13 @@ fn frames_show_the_run_and_watching_changes_no_digest() {
         assert_eq!((&now["ended"], &now["events"]), (&true.into(), &summary["events_committed"]), "{now}");
         let herd = &now["herd"];
         let federates = herd["federates"].as_u64().unwrap() as usize;
-        assert!(federates > 1 && herd["lvt"].as_array().unwrap().len() == federates, "{herd}");
-        let sent = &last["matrix"]["counts"];
-        let messages: u64 = sent.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
-        assert!(messages > 0, "vehicles drive from federate to federate");
+        assert_eq!(herd["lvt"].as_array().unwrap().len(), federates, "{herd}");
+        // On a busy machine federates may have been merged into one, which sends to no other.
+        if federates > 1 {
+            let sent = &last["matrix"]["counts"];
+            let messages: u64 = sent.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+            assert!(messages > 0, "vehicles drive from federate to federate");
+        }
         assert!(last["curves"].as_str().unwrap().contains("<svg"), "{last:?}");
         let fields = last["loads"]["fields"].to_string();
         assert!(fields.contains("departed"), "{fields}");

@@ -111,8 +111,9 @@ impl Sampler {
             self.rate = self.speed.update(counts.work);
             self.note(real, &counts, &gauges);
         }
+        // A run may end before anybody who came lately has been counted: the last frame is whole.
         #[cfg(feature = "processes")]
-        if self.is_watched
+        if (self.is_watched || is_last)
             && let Some(picture) = self.facts.ring.as_ref().and_then(Ring::draw)
         {
             self.show(counts.time, &picture);
