@@ -1,10 +1,10 @@
 //! The live page: a run is watched and steered in a browser, while it goes on.
 //!
-//! A thread of its own serves one page by HTTP ([`server`]): server-sent events out, requests in by POST,
-//! through the same words as `ctl` ([`crate::steer`]). It samples the gauges of the run ten times a second
-//! ([`sample`]), draws curves with the report crate ([`curves`]), and asks the run back from its workers for
+//! A thread of its own serves one page by HTTP (`server`): server-sent events out, requests in by POST,
+//! through the same words as `ctl` (`crate::steer`). It samples the gauges of the run ten times a second
+//! (`sample`), draws curves with the report crate (`curves`), and asks the run back from its workers for
 //! what only a run that stands still can show: the picture that the model draws of itself, and the lengths of
-//! queues ([`looker`]).
+//! queues (`looker`).
 //!
 //! Invariants: who watches changes no result; a client that is slow, wrong or gone holds up neither the run
 //! nor another client; whatever is kept for clients is bounded; a look that takes long is taken the less
