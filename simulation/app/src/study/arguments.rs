@@ -1,4 +1,5 @@
-//! The arguments of `study`.
+//! The arguments of `study`. Their documentation is their help.
+#![allow(rustdoc::broken_intra_doc_links)] // sections of study files stand in brackets there
 
 use std::path::PathBuf;
 use std::str::FromStr;
