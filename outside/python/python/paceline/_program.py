@@ -14,6 +14,8 @@ __all__ = ["RunError", "ScenarioError", "call"]
 # Exit statuses of the program: a mistake of the scenario or an option, and the end by a signal, after a summary.
 MISTAKE = 2
 ENDED_BY_SIGNAL = (129, 130, 143)
+# How long Ctrl-C may go unnoticed at worst.
+WAKE_S = 0.5
 
 
 class RunError(Exception):
@@ -52,6 +54,16 @@ def _program() -> str:
     raise RunError("the program `paceline` is not there: pip install --force-reinstall paceline")
 
 
+def _output(child: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a program has printed by its end."""
+    while True:
+        try:
+            return child.communicate(timeout=WAKE_S)
+        except subprocess.TimeoutExpired:
+            # A signal that comes just before the wait does not end it: Python acts on it between two waits.
+            continue
+
+
 def call(*arguments: str) -> str:
     """What the program prints with these arguments.
 
@@ -69,10 +81,10 @@ def call(*arguments: str) -> str:
         [_program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
-        out, said = child.communicate()
+        out, said = _output(child)
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
-        out, said = child.communicate()
+        out, said = _output(child)
     except BaseException:
         child.kill()
         child.wait()
