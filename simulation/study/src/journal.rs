@@ -96,6 +96,10 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(unusable)?;
+        // A pipe would never end, and a device keeps nothing.
+        if !file.metadata().map_err(unusable)?.is_file() {
+            return Err(unusable(io::Error::other("it is no regular file")));
+        }
         // Where there are no locks, nobody has one.
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(JournalError::Taken { path: path.to_owned() });
@@ -314,6 +318,13 @@ mod tests {
             version.contains("\"version\":\"1.2.3\"") && version.contains("\"version\":\"2.0.0\""),
             "{version}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_keeps_nothing_is_no_journal() {
+        let problem = Journal::open(Path::new("/dev/null"), &header()).unwrap_err().to_string();
+        assert!(problem.contains("/dev/null: it is no regular file"), "{problem}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct LiveAddress {
 }
 
 impl LiveAddress {
-    /// Listens there.
+    /// Listens at the first of the host's addresses that can be had.
     pub(crate) fn bind(&self) -> io::Result<TcpListener> {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<_> = (host, self.port).to_socket_addrs()?.collect();

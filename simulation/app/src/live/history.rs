@@ -1,6 +1,6 @@
 //! The course of some numbers, in bounded memory: when it is full, every second moment is forgotten.
 
-/// Moments kept.
+/// As many as a curve of that width can show.
 const MOMENTS_MAX: usize = 240;
 
 /// Moments, each with a place on the axis to the right and some numbers.
