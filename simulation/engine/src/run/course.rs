@@ -166,6 +166,7 @@ impl<M: Model> Course<M> {
             let come_to = if outcome.halt.is_none() { leg_until } else { self.lvt_here().min(leg_until) };
             self.reached = self.reached.max(come_to);
             let before = std::mem::replace(&mut events, self.events());
+            monitor.settle(events);
             if let Some(auto) = &mut self.auto {
                 let wall = std::mem::replace(&mut since, Instant::now()).elapsed();
                 auto.ran(Stretch { events: events - before, wall, windows: outcome.windows });

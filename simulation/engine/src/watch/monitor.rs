@@ -147,6 +147,12 @@ impl Monitor {
         self.0.events.fetch_add(events, Ordering::Relaxed);
     }
 
+    /// A leg has ended, and so many events are committed in all: what ran ahead may have been found final
+    /// only then, by nobody who counts.
+    pub(crate) fn settle(&self, events: u64) {
+        self.0.events.fetch_max(events, Ordering::Relaxed);
+    }
+
     /// Asks the run to end its leg.
     pub(crate) fn pause(&self) {
         self.0.pause.store(true, Ordering::SeqCst);

@@ -69,8 +69,11 @@ fn pauses_change_nothing() {
         for (protocol, ..) in Protocol::ALL {
             let (run, what) = case.run(protocol);
             let events = 1 + case.rng.below(20);
-            let report = run.leg_events(events).run().unwrap_or_else(|error| panic!("{what}: {error}"));
+            let monitor = Monitor::new();
+            let run = run.leg_events(events).monitor(&monitor);
+            let report = run.run().unwrap_or_else(|error| panic!("{what}: {error}"));
             legs += report.legs - 1;
+            assert_eq!(monitor.events(), report.events, "{what}: events committed, as seen from outside");
             assert_same(&facts(report), &case.reference, &format!("{what}, legs of {events} events"));
         }
     }
