@@ -90,8 +90,12 @@ impl Time {
     pub fn from_secs_f64(s: f64) -> Self {
         // A NaN is not above zero either.
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
+        let ticks = s * Self::TICKS_PER_SECOND as f64;
+        // From here on a float is a whole number, and a half added to it would be rounded to even: to the next
+        // tick after every odd one.
+        let half = if ticks < (1_u64 << 52) as f64 { 0.5 } else { 0.0 };
         // `as` saturates: what is beyond the clock becomes `MAX`.
-        Self((s * Self::TICKS_PER_SECOND as f64 + 0.5) as u64)
+        Self((ticks + half) as u64)
     }
 
     /// `s` seconds, rounded to the nearest tick. Errors: `s` is negative, not a number, or beyond the clock.
@@ -244,6 +248,18 @@ mod test {
             assert!(text.contains(&format!("a time of {named}")), "{text}");
             assert!(Time::try_from_secs_f64(seconds).is_err(), "{named}");
         }
+    }
+
+    #[test]
+    fn long_times_are_rounded_to_the_nearest_tick_too() {
+        let (mut odd, second) = (0, Time::TICKS_PER_SECOND as f64);
+        for ticks in [1_u64 << 50, 1 << 51, 1 << 52, 1 << 53].into_iter().flat_map(|from| from..from + 1000) {
+            let seconds = ticks as f64 / second;
+            let nearest = (seconds * second).round() as u64;
+            odd += u32::from(nearest % 2 == 1);
+            assert_eq!(Time::from_secs_f64(seconds).as_ticks(), nearest, "{seconds}");
+        }
+        assert!(odd > 0, "some times are odd numbers of ticks");
     }
 
     #[test]
