@@ -5,6 +5,9 @@
 //! of a VCPU alternate, starting with a wake; after [`Policy::sleep`] or [`Policy::yields`] of a VCPU that
 //! runs, and after a slice has ended, [`Policy::pick`] is called for its PCPU; every order to reschedule is
 //! followed by a pick at the same instant.
+//!
+//! Equal calls give equal answers. No policy here draws random numbers, and this crate depends on no
+//! generator: one that does would have its own in its state, with a seed among its settings.
 
 use std::fmt;
 

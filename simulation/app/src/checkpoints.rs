@@ -1,6 +1,9 @@
 //! Where the checkpoints of a run go, and what stands in front of them: which program wrote it, and the
 //! scenario.
 //!
+//! What stands in front is made once, before the first event, and is the same in all checkpoints of a run:
+//! what changes meanwhile, such as the real time spent, belongs to the body (`engine/src/checkpoint.rs`).
+//!
 //! The rules, for users: checkpoints go where `--checkpoint` says; else into the folder of `--out`; else a
 //! resumed run goes on with the file that it was resumed from; else they go into the current folder. A
 //! resumed run with another horizon is another run: it leaves the file that it was resumed from as it is, and

@@ -9,6 +9,9 @@
 //! process or a machine that stops at any moment leaves the last complete one. A symbolic link is followed,
 //! and the file keeps its permissions and owner.
 //!
+//! What changes while a run goes on is in the body: the header comes with the settings of the run. `course`
+//! and, for several processes, `together` have the body written; `build` starts a run from it.
+//!
 //! To change the body, raise `VERSION`, also in `fuzz/fuzz_targets/checkpoint.rs` and in the message that
 //! `tests/engine/origin.rs` expects; where the layout changes, `seal` in `tests/damaged.rs` too.
 

@@ -1,5 +1,8 @@
 //! The levels of a factor: values of one key of the scenario, as a list or as a range.
 //!
+//! To add a kind of range: its key is among `known` of `read_range` and in `ALLOWED`; its values come from
+//! `Span::evenly` and `Span::at`, which samples use. An axis for it is made by `axis_of_factor` of `page.rs`.
+//!
 //! Invariant: a level is written as `--set` takes it, and equal levels are written alike: what is written is
 //! part of what a run is known by.
 

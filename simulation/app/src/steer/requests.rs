@@ -1,6 +1,9 @@
 //! The words by which a run is asked for something, one line each, and its answers: for `paceline ctl` and
 //! for the live page.
 //!
+//! What can be read at any moment comes from the [`Monitor`]; what the run must stand still for is a
+//! [`Request`] to its owner.
+//!
 //! Invariant: an answer is one line.
 
 use std::time::Duration;

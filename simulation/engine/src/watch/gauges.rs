@@ -4,6 +4,9 @@
 //! A run with gauges has workers that write to them after each turn, through the
 //! [`Recorder`](super::trace::Recorder) that they have anyway; one without pays nothing for them.
 //!
+//! The program of a model attaches them for the live page only (`lp_model.rs` of `paceline-app`); the time
+//! that all federates have reached is there without them ([`Monitor::time`](crate::Monitor::time)).
+//!
 //! Invariants: a federate's gauge is written by the worker that has the federate; what is read is a hint,
 //! each number of which was true a moment ago; nothing here orders anything.
 

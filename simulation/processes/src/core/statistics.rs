@@ -4,6 +4,10 @@
 //! whatever the number of threads and federates. What is measured after a warm-up is measured as if the run
 //! had begun then, with those who wait and are served at that time.
 //!
+//! What is measured here is shown to processes by `resources/measured.rs`, and at the end by `report.rs`: in
+//! `resources.csv`, a row a resource. Of stores and containers only those who take out are measured as
+//! waiting; neither items nor those who put in are.
+//!
 //! Invariants: an area is the sum of level x ticks from `from` to `last`; no claim is counted twice.
 
 use std::sync::Arc;
