@@ -44,6 +44,7 @@ unsafe fn start(condition: Raw, evaluate: Raw, events: Ref) -> Outcome<()> {
     put(addr_of_mut!((*fields).slots[slot::EVALUATE]), Some(Ref::share(evaluate)));
     put(addr_of_mut!((*fields).slots[slot::EVENTS]), Some(events.clone()));
     let count = PyTuple_Size(events.raw());
+    // Nothing is waited for: it has happened already.
     if count == 0 {
         return succeed(condition, new_value(Ref::steal(PyList_New(0))?)?);
     }
@@ -51,6 +52,7 @@ unsafe fn start(condition: Raw, evaluate: Raw, events: Ref) -> Outcome<()> {
     for index in 0..count {
         let event = PyTuple_GetItem(events.raw(), index);
         let other = get(event, statics().names.env)?;
+        // Identity first: environments that define equality are rare, and a comparison is a call of Python.
         if other.raw() != env && compare(env, other.raw(), Py_NE)? {
             return raise(PyExc_ValueError, "It is not allowed to mix events from different environments");
         }
@@ -60,21 +62,25 @@ unsafe fn start(condition: Raw, evaluate: Raw, events: Ref) -> Outcome<()> {
     }
     for index in 0..count {
         let event = PyTuple_GetItem(events.raw(), index);
+        // An event that was processed calls nobody any more: it is counted here.
         if !watch::add(event, Callback::Check(Ref::share(condition)))? {
             check(condition, event)?;
         }
     }
+    // The first callback of the condition, so that its value is there for all others.
     watch::add(condition, Callback::Build).map(drop)
 }
 
 /// Counts an event that has been processed, and triggers the condition where it is met now.
 pub unsafe fn check(condition: Raw, event: Raw) -> Outcome<()> {
+    // An earlier event has triggered it: this one changes nothing.
     if is_triggered(condition) {
         return Ok(());
     }
     let fields = body(condition);
     (*fields).count += 1;
     if (*body(event)).status != Status::Good {
+        // The condition takes the failure on, and fails with it.
         (*body(event)).defused = true;
         let exception = (*body(event)).value.clone().unwrap_or_else(|| none());
         return fail(condition, exception.raw());
@@ -86,6 +92,7 @@ unsafe fn is_met(condition: Raw) -> Outcome<bool> {
     let fields = body(condition);
     let (evaluate, events) = (raw(&(*fields).slots[slot::EVALUATE]), raw(&(*fields).slots[slot::EVENTS]));
     let count = (*fields).count;
+    // Python is called only for functions of programs.
     if evaluate == statics().any_events {
         return Ok(true);
     }

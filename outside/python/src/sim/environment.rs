@@ -33,6 +33,7 @@ unsafe fn stop_at(this: Raw, event: Raw) -> Outcome<Ref> {
 unsafe fn do_timeout(this: Raw, args: &Args) -> Outcome<Ref> {
     let [delay, value] = args.parse("timeout", ["delay", "value"], 1)?;
     let value = if value.is_null() { Py_None() } else { value };
+    // Tracing replaces `__init__`; only the constructor calls it.
     if statics().is_patched(statics().timeout) {
         let end = null_mut::<PyObject>();
         return Ref::steal(PyObject_CallFunctionObjArgs(statics().timeout.cast(), this, delay, value, end));
@@ -74,6 +75,7 @@ unsafe fn do_schedule(this: Raw, args: &Args) -> Outcome<Ref> {
         NORMAL
     } else {
         let priority = PyLong_AsLongLong(priority);
+        // -1 is a priority, too: the interpreter says whether it is an error.
         if priority == -1 && !PyErr_Occurred().is_null() {
             return Err(Raised);
         }
@@ -152,6 +154,7 @@ unsafe extern "C" fn new(class: *mut PyTypeObject, _args: Raw, _keywords: Raw) -
 unsafe extern "C" fn set_attribute(this: Raw, name: Raw, value: Raw) -> c_int {
     guard(-1, || {
         checked(PyObject_GenericSetAttr(this, name, value))?;
+        // Deleted again, it is that of the class.
         if PyUnicode_Compare(name, statics().names.schedule) == 0 {
             let schedule = get(Py_TYPE(this).cast(), name)?;
             (*inner(this)).overrides_schedule =

@@ -118,6 +118,7 @@ unsafe fn preempt(resource: Raw, event: Raw) -> Outcome<bool> {
             }
         }
         let Some((user, key)) = last else { return admit(resource, event) };
+        // Only who is less important gives way; a key has the priority, and the time of the request.
         if compare(key.raw(), get_named(event, c"key")?.raw(), Py_GT)? {
             remove(users.raw(), user.raw())?;
             let by = get_named(event, c"proc")?;
@@ -154,6 +155,7 @@ unsafe fn let_go(resource: Raw, event: Raw) -> Outcome<bool> {
     let users = held(resource)?;
     let request = item(event, statics().release, statics().names.request)?;
     if remove(users.raw(), request.raw()).is_err() {
+        // No user holds the request: it was preempted, or released before.
         if PyErr_ExceptionMatches(PyExc_ValueError) == 0 {
             return Err(Raised);
         }
@@ -167,6 +169,7 @@ unsafe fn fill(container: Raw, event: Raw) -> Outcome<bool> {
     let (level, amount) = (held(container)?, item(event, statics().container_put, statics().names.amount)?);
     let capacity = field(&raw const (*inner(container)).capacity, "_capacity")?;
     let room = Ref::steal(PyNumber_Subtract(capacity.raw(), level.raw()))?;
+    // Who does not fit holds up those behind, also those with less.
     if !compare(room.raw(), amount.raw(), Py_GE)? {
         return Ok(false);
     }

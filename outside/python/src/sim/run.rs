@@ -45,6 +45,7 @@ unsafe fn stop(event: Raw) -> Raised {
 /// that were still to come, and the next `run` calls them.
 #[cold]
 unsafe fn after_exception(env: Raw, event: Raw, rest: impl FnOnce() -> Outcome<Callbacks>) -> Raised {
+    // Any other exception goes to the caller, and the callbacks that were to come are dropped.
     if PyErr_ExceptionMatches(statics().stop_simulation) == 0 {
         return Raised;
     }
@@ -52,6 +53,7 @@ unsafe fn after_exception(env: Raw, event: Raw, rest: impl FnOnce() -> Outcome<C
     let Ok(rest) = rest() else { return Raised };
     drop(std::mem::replace(&mut (*body(event)).callbacks, rest));
     let given = Ref::share(statics().zero);
+    // Before all that is scheduled for now: the rest belongs to the moment that has begun.
     match schedule(env, event, Some(-1), Some((given.raw(), &Time::Int(0)))) {
         Ok(()) => raise_instance(exception.raw()),
         Err(raised) => raised,
@@ -65,6 +67,7 @@ unsafe fn process_event(env: Raw, event: Raw) -> Outcome<bool> {
     let fields = body(event);
     match std::mem::replace(&mut (*fields).callbacks, Callbacks::Done) {
         Callbacks::Native(callbacks) => {
+            // It is used for another sleep only if the process alone has waited for it, to its end.
             if callbacks.len() != 1 {
                 (*fields).is_sleep = false;
             }
@@ -78,6 +81,8 @@ unsafe fn process_event(env: Raw, event: Raw) -> Outcome<bool> {
         Callbacks::List(list) => {
             (*fields).is_sleep = false;
             let mut index = 0;
+            // The length is asked for each time: a callback may add to the list, and what it adds is called,
+            // as in SimPy.
             while index < PyList_Size(list.raw()) {
                 let callback = Ref::share(PyList_GetItem(list.raw(), index));
                 index += 1;
@@ -93,6 +98,7 @@ unsafe fn process_event(env: Raw, event: Raw) -> Outcome<bool> {
             return raise(PyExc_TypeError, "'NoneType' object is not iterable: the event was processed");
         }
     }
+    // A failure that no callback has taken on ends the run.
     if (*fields).status == Status::Good || (*fields).defused {
         return Ok(true);
     }
@@ -114,6 +120,8 @@ unsafe fn take_event(env: Raw) -> Outcome<Ref> {
     let inner = inner(env);
     match (*inner).queue.pop()? {
         Some((time, event)) => {
+            // The clock first, as in SimPy: what a program has put into the queue that is no event is an
+            // error at its time.
             drop(std::mem::replace(&mut (*inner).now, time));
             if is_a(event.raw(), statics().event) {
                 return Ok(event);
@@ -148,6 +156,7 @@ pub unsafe fn run_until_failure(this: Raw, _: Raw) -> Outcome<Ref> {
 /// `None`.
 pub unsafe fn advance(this: Raw, _: Raw) -> Outcome<Ref> {
     let inner = inner(this);
+    // A failure that the loop has left is raised before another event happens.
     if (*inner).failure.is_none() {
         let event = take_event(this)?;
         process_event(this, event.raw())?;

@@ -52,6 +52,7 @@ pub unsafe fn schedule(
     if env.is_null() {
         return raise(PyExc_AttributeError, "the event has no attribute 'env': its __init__ was not called");
     }
+    // A program that traces what is scheduled gets every event.
     if !is_environment(env) || (*inner(env)).overrides_schedule {
         return schedule_by_method(env, event, priority, delay.map(|(given, _)| given));
     }

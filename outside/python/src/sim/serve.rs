@@ -36,6 +36,7 @@ pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
     };
     let mut index = 0;
     loop {
+        // Anew in each turn: serving a request may run code that puts another list in its place.
         let queue = field(queue, "put_queue")?;
         if index >= length(queue.raw())? {
             return Ok(());
@@ -53,6 +54,8 @@ pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
                 Side::Get => do_get((*fields).kind, resource, event.raw())?,
             }
         };
+        // Not by what the method has said: an overridden one may say anything, and a request that was
+        // triggered must not be served twice.
         if was_triggered(event.raw())? {
             take_out(queue.raw(), index, event.raw(), side)?;
         } else {

@@ -21,6 +21,7 @@ impl Time {
     pub unsafe fn read(number: Raw) -> Self {
         if PyFloat_CheckExact(number) != 0 {
             let value = PyFloat_AsDouble(number);
+            // NaN has no place in an order.
             if !value.is_nan() {
                 return Self::Float(value);
             }
@@ -61,11 +62,13 @@ impl Time {
     pub unsafe fn plus(&self, delay: &Self) -> Outcome<Self> {
         if let (Self::Int(a), Self::Int(b)) = (self, delay) {
             let sum = a + b;
+            // Beyond that a float would round, and Python adds ints exactly.
             if -EXACT < sum && sum < EXACT {
                 return Ok(Self::Int(sum));
             }
         } else if let (Some((a, _)), Some((b, _))) = (self.key(), delay.key()) {
             let sum = a + b;
+            // Infinity less infinity: Python says what that is.
             if !sum.is_nan() {
                 return Ok(Self::Float(sum));
             }

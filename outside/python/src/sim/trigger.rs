@@ -24,6 +24,7 @@ pub unsafe fn trigger(event: Raw, status: Status, value: Ref) -> Outcome<()> {
 #[inline(always)]
 pub unsafe fn succeed(event: Raw, value: Ref) -> Outcome<()> {
     let fields = body(event);
+    // A subclass may have another `succeed`.
     if !(*fields).is_plain {
         return call_method_1(event, statics().names.succeed, value.raw()).map(drop);
     }
