@@ -273,6 +273,7 @@ impl Rti {
         let time = TimeKind::named(&time)?;
         let mut kept = Documents::new(documents(&mim).pop());
         let files = documents(modules.iter().flat_map(|set| &set.fom_module));
+        // Before they are read, which takes more than keeping them.
         check_bytes(&kept, &files, self.limits)?;
         let mut fom = Fom::default();
         fom.merge(&read_mim(mim.as_ref())?)

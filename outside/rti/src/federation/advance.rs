@@ -72,6 +72,8 @@ impl Federation {
     /// Hands a message over in its order.
     pub(super) fn deliver(&mut self, federate: u32, body: Body, stamp: Option<Stamp>) {
         let clock = self.clock(federate);
+        // A constrained federate gets what comes in receive order only while it waits for a time, unless it
+        // has enabled asynchronous delivery.
         if clock.holds() {
             clock.held.push_back((body, stamp));
         } else {
@@ -101,6 +103,7 @@ impl Federation {
     }
 
     fn release_held(&mut self, federate: u32) {
+        // Still held: nothing has changed for it.
         if self.federates[&federate].clock.holds() {
             return;
         }
@@ -211,9 +214,11 @@ impl Federation {
         clock.pending = Some(Advance { to, is_to_next_message, is_available });
         let (is_constrained, holds_some) = (clock.is_constrained, !clock.held.is_empty());
         self.refresh(federate);
+        // From its request on it takes what comes.
         if holds_some {
             self.release_held(federate);
         }
+        // It waits for nobody.
         if !is_constrained {
             self.grant(federate);
         }

@@ -72,6 +72,7 @@ impl Federation {
             Switch::AttributeRelevance,
             Switch::AttributeScope,
         ];
+        // Most federates have no advisory switch on, and cost nothing here.
         let is_concerned = |row: &super::Federate| !row.switches.is_empty() || !row.advised.is_empty();
         let concerned = self.federates.iter().filter(|(_, row)| is_concerned(row));
         for federate in concerned.map(|(federate, _)| *federate).collect::<Vec<_>>() {
@@ -108,10 +109,13 @@ impl Federation {
         let wanted = published.filter(|(class, set)| self.is_class_wanted(federate, **class, set));
         let wanted: BTreeSet<u32> = wanted.map(|(class, _)| *class).collect();
         let before = std::mem::replace(&mut self.advised(federate).registrations, wanted.clone());
+        // Switched off, it is not told that anything has ended; the set is forgotten, so that switching on
+        // tells all.
         if !is_on {
             return;
         }
         for class in before.difference(&wanted) {
+            // What it has unpublished itself it knows.
             if self.federates[&federate].declarations.published.contains_key(class) {
                 let object_class = Handle::some(*class);
                 self.tell(federate, callback::StopRegistrationForObjectClass { object_class });
@@ -168,6 +172,7 @@ impl Federation {
         let mut wanted = BTreeSet::new();
         for (object, instance) in &self.objects {
             let is_owned = |attribute: &u32| instance.owners.get(attribute) == Some(&federate);
+            // Most instances are those of others.
             if !instance.owners.values().any(|owner| *owner == federate) {
                 continue;
             }

@@ -99,6 +99,7 @@ impl Federation {
         let class = self.object_class(class)?;
         let mut attributes = self.attributes_of(class, set)?;
         if !attributes.is_empty() {
+            // Published with any other attribute: who registers an instance may delete it.
             attributes.extend(self.fom.objects.member_of(class, PRIVILEGE));
         }
         add(&mut self.declarations(federate).published, class, attributes);
@@ -113,6 +114,7 @@ impl Federation {
     ) -> Answer<()> {
         let class = self.object_class(class)?;
         let attributes = set.map(|set| self.attributes_of(class, Some(set))).transpose()?;
+        // Who waits for an attribute must be able to own it.
         self.check_not_awaited(federate, class, attributes.as_ref())?;
         remove(&mut self.declarations(federate).published, class, attributes.as_ref());
         self.divest_unpublished(federate);
@@ -133,10 +135,12 @@ impl Federation {
         if is_passive {
             declared.passive.extend(pairs);
         } else {
+            // Subscribed actively again, it is no longer passive.
             for pair in pairs {
                 declared.passive.remove(&pair);
             }
         }
+        // A subscription replaces the one before with its rate; one at a rate adds that afterwards.
         declared.rates.retain(|(known, attribute), _| *known != class || !attributes.contains(attribute));
         add(&mut declared.subscribed, class, attributes);
         self.discover_all(federate);

@@ -55,6 +55,7 @@ impl Federation {
             let Some(known) = self.federates[&other].known.get(&object) else { continue };
             let Some(class) = self.closest_subscribed(other, *known) else { continue };
             let wanted = &self.federates[&other].declarations.subscribed[&class];
+            // What is carried alike goes in one callback; by a map, so that their order is always the same.
             let mut passels: BTreeMap<(u32, bool), Vec<AttributeHandleValue>> = BTreeMap::new();
             for (attribute, value) in values.iter().filter(|(attribute, _)| wanted.contains(attribute)) {
                 passels.entry(self.carriage_of(object, *attribute)).or_default().push(value.clone());

@@ -29,6 +29,7 @@ impl Federation {
         let (sender, needed) = (clock.sender(), clock.needed());
         let listed = std::mem::replace(&mut clock.listed, needed);
         self.bounds.set(federate, sender);
+        // Most changes of a clock change no bound, and the list is left alone.
         if listed == needed {
             return;
         }
@@ -64,12 +65,15 @@ impl Federation {
             && is_reached(needed)
         {
             self.waiting.pop_first();
+            // Where nobody else regulates, a bound is reached at once; whether that counts is the modules'
+            // choice.
             if self.is_led(federate, needed.time) {
                 self.grant(federate);
             } else {
                 held_back.push((needed, federate));
             }
         }
+        // Afterwards: put back at once, they would come first again.
         self.waiting.extend(held_back);
     }
 
@@ -87,6 +91,8 @@ impl Federation {
         clock.arrive(time, is_past);
         let after = clock.sender();
         let has_messages = clock.first_queued().is_some_and(|first| first <= time);
+        // A request has counted since it came. What may differ is whether it reacts to messages, and a floor
+        // that time has reached.
         if before != after {
             self.bounds.set(federate, after);
         }

@@ -67,6 +67,8 @@ impl Federation {
             Call::ReserveObjectInstanceName(r) => {
                 let object_instance_name = r.object_instance_name;
                 Self::check_legal(&object_instance_name).and_then(|()| self.check_room(1)).map(|()| {
+                    // Whether it succeeds is a callback, as the standard has it: the call itself is answered
+                    // either way.
                     let outcome: Callback = if self.is_free(&object_instance_name) {
                         self.reserved.insert(object_instance_name.clone(), federate);
                         callback::ObjectInstanceNameReservationSucceeded { object_instance_name }.into()
@@ -88,6 +90,7 @@ impl Federation {
             }
             Call::ReleaseMultipleObjectInstanceNames(r) => {
                 let names = r.object_instance_names;
+                // All are looked at first: either all are released, or none.
                 names.iter().try_for_each(|name| self.check_reserved(federate, name)).map(|()| {
                     self.reserved.retain(|name, _| !names.contains(name));
                     response::ReleaseMultipleObjectInstanceNames {}.into()

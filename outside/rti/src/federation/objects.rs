@@ -62,11 +62,13 @@ impl Federation {
             Some(name) => self.take_name(federate, &name).map(|()| name)?,
             None => self.free_name(class, handle),
         };
+        // Only now, as a refused call changes nothing: the name may be taken.
         self.last_object = handle;
         self.named.insert(name.clone(), handle);
         self.objects.insert(handle, Object::new(name, class, federate));
         self.learn(federate, handle, class);
         published.into_iter().for_each(|attribute| self.set_owner(federate, handle, attribute));
+        // In the order of handles, so that callbacks do not depend on anything else.
         let others: Vec<u32> = self.federates.keys().copied().filter(|other| *other != federate).collect();
         others.into_iter().for_each(|other| self.discover(other, handle));
         Ok(handle)
@@ -115,6 +117,7 @@ impl Federation {
     pub(super) fn discover(&mut self, federate: u32, object: u32) {
         let member = &self.federates[&federate];
         let instance = &self.objects[&object];
+        // What is about to be deleted at a time is discovered by nobody any more.
         if member.known.contains_key(&object) || self.doomed.contains_key(&object) {
             return;
         }
@@ -124,6 +127,8 @@ impl Federation {
             .copied()
             .filter(|attribute| instance.owners.get(attribute).is_some_and(|owner| *owner != federate))
             .collect();
+        // Nothing of it could ever be reflected to this federate: it is told once somebody owns such an
+        // attribute.
         if wanted.is_empty() {
             return;
         }
@@ -136,6 +141,7 @@ impl Federation {
         self.learn(federate, object, class);
         self.tell(federate, discovered);
         if Self::is_managed(object) {
+            // From now on changes of such objects are looked for.
             self.watch.watchers.insert(federate);
         }
         if self.provides_automatically() {
@@ -219,10 +225,13 @@ impl Federation {
             ResignAction::DeleteObjectsThenDivest,
             ResignAction::CancelThenDeleteThenDivest,
         ];
+        // It gets nothing any more: no attribute is handed over to a federate that resigns.
         self.withdraw_acquisitions(federate);
         let mut objects: Vec<u32> = self.objects.keys().copied().collect();
         objects.retain(|object| deletes.contains(&action) && self.check_privilege(federate, *object).is_ok());
         objects.into_iter().for_each(|object| self.delete(federate, object, &Bytes::new()));
+        // What is not deleted is offered to those who are left; by actions that forbid that, nothing was
+        // left.
         self.divest_where(federate, |_, _, _| true);
         self.reserved.retain(|_, holder| *holder != federate);
     }
@@ -264,6 +273,7 @@ impl Federation {
             }
             Call::GetObjectInstanceHandle(r) => {
                 let object = self.named.get(&r.object_instance_name);
+                // A name must not tell of an instance that the federate has not discovered.
                 let known = object.filter(|object| self.federates[&federate].known.contains_key(object));
                 let details =
                     || format!("this federate knows no instance called {:?}", r.object_instance_name);

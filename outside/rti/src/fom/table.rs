@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::module::{Properties, full_name};
 
-/// A class.
+/// A class of objects or of interactions.
 #[derive(Clone, Debug)]
 pub struct Class {
     /// From the root on, with dots.

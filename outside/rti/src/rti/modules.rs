@@ -51,6 +51,7 @@ pub(super) fn read_mim(module: Option<&FomModule>) -> Answer<Module> {
         Some(FomModuleSource::Url(url)) => url,
         _ => "",
     };
+    // The standard has an exception for this: a federation without a module has that one anyway.
     if name == STANDARD_MIM_NAME {
         let details = format!("{STANDARD_MIM_NAME} is what a federation has if it names none");
         return Err(CallError::new(Exception::DesignatorIsHLAstandardMIM, details));
@@ -82,6 +83,7 @@ pub(super) fn check_bytes(kept: &Documents, more: &[Document], limits: RtiLimits
 
 /// `fom` with these modules in addition.
 pub(super) fn merged(fom: &Fom, modules: &[(String, Module)]) -> Answer<Fom> {
+    // A copy: modules that do not fit must change nothing.
     let mut merged = fom.clone();
     merged.merge_all(modules.iter().map(|(_, module)| module)).map_err(|(place, error)| {
         let exception =

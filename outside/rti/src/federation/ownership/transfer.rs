@@ -47,6 +47,7 @@ impl Transfer {
     /// The federate waits no more.
     pub(super) fn withdraw(&mut self, federate: u32) {
         self.acquirers.retain(|acquirer| acquirer.federate != federate);
+        // The one for whom it was to confirm is gone: the attribute is on offer, as before.
         if self.acquirers.is_empty() && self.divestiture == Divestiture::ConfirmationRequested {
             self.divestiture = Divestiture::Offered;
         }
@@ -102,6 +103,7 @@ impl Federation {
         transfer.divestiture = Divestiture::Unwanted;
         self.set_owner(owner, object, attribute);
         notices.add(Notice::Secured, owner, tag, attribute);
+        // Those who wait behind now wait for the new owner.
         self.ask_for_release(object, attribute, owner, notices);
         true
     }
@@ -142,6 +144,8 @@ impl Federation {
         notices: &mut Notices,
     ) {
         for federate in self.others_that_know(owner, object) {
+            // Others could not take it: an owner publishes the attribute for the class that it knows the
+            // instance as.
             if self.may_own(federate, object, attribute) {
                 notices.add(Notice::AssumptionRequested, federate, tag, attribute);
             }
@@ -160,6 +164,7 @@ impl Federation {
     pub(super) fn send_notices(&mut self, object: u32, notices: Notices) {
         let Some(instance) = self.objects.get_mut(&object) else { return };
         instance.transfers.retain(|_, transfer| !transfer.is_idle());
+        // Looked at before notices are sent, which uses them up.
         let is_owner_new = notices.0.keys().any(|(notice, ..)| *notice == Notice::Secured);
         for ((notice, federate, tag), attributes) in notices.0 {
             self.send_notice(object, notice, federate, tag, attributes);
