@@ -65,7 +65,7 @@ kinds! {
     CallbackResponse = 23,
 }
 
-/// A frame.
+/// What is sent as one piece: a header, and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Of this frame; 31 bits.

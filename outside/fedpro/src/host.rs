@@ -224,6 +224,7 @@ impl<O: Outside> Host<O> {
         let patience = self.limits.reconnection();
         let is_late =
             |member: &Member| member.link.is_none() && now.saturating_sub(member.lost_at) >= patience;
+        // Collected first: the end of one session changes the list.
         let late = self.sessions.iter().filter(|(_, member)| is_late(member));
         for session in late.map(|(session, _)| *session).collect::<Vec<_>>() {
             self.outside.log("a client did not come back");
@@ -311,6 +312,7 @@ impl<O: Outside> Host<O> {
         let is_sending = call.as_ref().is_some_and(Call::is_sending);
         let is_request = call.as_ref().is_some_and(status::is_request);
         let refusal = call.as_ref().zip(self.password.as_ref()).and_then(|(call, it)| it.refusal(call));
+        // A call that is refused here is not recorded: the infrastructure never hears of it.
         let response = match (refusal, call) {
             (Some(refusal), _) => {
                 self.log("a client has not the right password");
@@ -325,10 +327,12 @@ impl<O: Outside> Host<O> {
             }
             (None, None) => Rti::unknown_call(),
         };
+        // One that was refused waits for nothing.
         let is_request = is_request && !matches!(response, Response::Exception(_));
         let member = self.sessions.get_mut(&session).expect("it has called");
         member.activity.note_call(is_request, self.now);
         self.observers.touch(client);
+        // Only who sends fills the memory of others; answers to other calls are never held back.
         let waits_for = if is_sending { self.slow_receivers(session, &callbacks) } else { BTreeSet::new() };
         self.answer_after(session, (number, CallResponse { response: Some(response) }), waits_for);
         self.hand_out(callbacks);
@@ -343,6 +347,7 @@ impl<O: Outside> Host<O> {
                 write(&mut member.session, &mut link.out);
                 self.ready.insert(connection);
             }
+            // Kept by the session, and sent again when the client comes back.
             None => write(&mut member.session, &mut BytesMut::new()),
         }
         if member.session.kept_bytes() > queued {
@@ -364,6 +369,7 @@ impl<O: Outside> Host<O> {
             let request = CallbackRequest { callback: Some(callback) };
             self.with_output(session, |session, out| session.call_back(&request, out));
         }
+        // After all callbacks are handed out: to give one up ends its federate, which calls others back.
         while let Some(session) = self.overfull.pop_first() {
             self.give_up(session);
         }

@@ -164,7 +164,7 @@ impl Recorder {
     }
 }
 
-/// How a record ends.
+/// How a record ends, beside what its replay has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordEnd {
     /// With digests, which the replay has reached.

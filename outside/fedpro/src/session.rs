@@ -84,7 +84,7 @@ impl ResumeError {
     pub const STATUS: u32 = 2;
 }
 
-/// One session.
+/// One session, along whatever connection its client has.
 #[derive(Debug)]
 pub struct Session {
     id: SessionId,
@@ -127,6 +127,8 @@ impl Session {
         let (number, session, last_received) = (Some(self.sent), self.id.0, self.last_received);
         let start = out.len();
         Frame { number, session, last_received, kind, body }.write(out);
+        // Only answers and callbacks are kept: heartbeats and statuses are worth nothing on another
+        // connection.
         if kind as u32 >= Kind::CallRequest as u32 {
             let frame = Bytes::copy_from_slice(&out[start..]);
             self.kept_bytes += frame.len();

@@ -80,6 +80,7 @@ impl Transport {
                 let read = tls.receive(bytes, &mut plain, out);
                 let mut answer = BytesMut::new();
                 let taken = web_socket.receive(&plain, received, &mut answer);
+                // Before the errors are told: the answer may be what refuses the client.
                 tls.send(&answer, out)?;
                 read?;
                 taken?;

@@ -71,6 +71,8 @@ impl Observers {
 impl Member {
     fn activity(&self, times: &FederateTimes) -> FederateActivity {
         match times.asked {
+            // Before all else: a federate that has not answered a callback is at work in it, whatever it
+            // waits for.
             _ if self.unanswered > 0 => FederateActivity::InCallback,
             Some(_) => FederateActivity::Advancing,
             None => FederateActivity::Granted,
@@ -91,6 +93,7 @@ impl<O: Outside> Host<O> {
 
     /// Shows what has changed.
     pub(super) fn show_changes(&mut self) {
+        // Nobody looks, or nothing has happened.
         if self.observers.touched.is_empty() {
             return;
         }
@@ -117,6 +120,7 @@ impl<O: Outside> Host<O> {
         if known == membership.map(|(federation, federate, _)| (federation, federate)) {
             return;
         }
+        // Left first, where a client has resigned and joined another federation since the last look.
         if joined.remove(&client).is_some() {
             all.iter_mut().for_each(|one| one.left(client, self.now));
         }

@@ -41,6 +41,7 @@ impl<O: Outside> Host<O> {
             self.log(&format!("{from} is refused: sessions-per-address={limit} is reached"));
             return self.refuse(connection, Kind::NewSessionStatus, &[OTHER_REASON]);
         }
+        // Until the number is free; 0 stands for no session.
         let session = loop {
             let id = SessionId(self.outside.random());
             if id.0 != 0 && !self.sessions.contains_key(&id) {
@@ -91,6 +92,7 @@ impl<O: Outside> Host<O> {
         }
         old.into_iter().for_each(|old| self.close(old));
         self.note_acknowledged(session);
+        // What is missing cannot be sent again: the client is told so, and its federate resigns.
         if let Err(error) = resumed {
             self.refuse(connection, Kind::ResumeStatus, &[ResumeError::STATUS, 1 << 31]);
             self.fail(connection, &error.to_string());

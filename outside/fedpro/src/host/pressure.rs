@@ -35,6 +35,8 @@ impl<O: Outside> Host<O> {
         let limit = self.limits.unacknowledged_bytes;
         let receivers = callbacks.iter().filter_map(|(client, _)| self.clients.get(client).copied());
         let slow = receivers.filter(|receiver| {
+            // Who sends to itself must not wait for itself; and who waits for this sender already would then
+            // wait for ever.
             *receiver != sender
                 && self.sessions[receiver].session.kept_bytes() >= limit
                 && !self.waits(*receiver, sender)
@@ -73,6 +75,8 @@ impl<O: Outside> Host<O> {
         let limit = self.limits.unacknowledged_bytes;
         let member = self.sessions.get_mut(&receiver);
         if let Some(member) = member.filter(|member| member.is_waited_for)
+            // Not at the limit itself: each byte acknowledged would let one call through, and hold up the
+            // next.
             && member.session.kept_bytes() <= limit / 2
         {
             member.is_waited_for = false;

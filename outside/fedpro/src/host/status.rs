@@ -24,7 +24,7 @@ pub struct MemberStatus {
     pub waits: Option<Duration>,
     /// How long ago its last call was.
     pub silence: Duration,
-    /// Whether it has a connection.
+    /// Whether its client is there; one that is not may come back.
     pub is_connected: bool,
 }
 

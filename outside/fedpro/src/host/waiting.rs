@@ -51,12 +51,14 @@ impl<O: Outside> Host<O> {
         // A frame may end the link, or move its session elsewhere: then nothing behind it is handled.
         while let Some(link) = self.links.get_mut(&connection).filter(is_read) {
             let Some(next) = link.reader.next_frame().transpose() else { return };
+            // What opens a session, or takes one up, decides for whom the frames behind it are.
             if link.session.is_none() {
                 self.take(connection, next);
                 continue;
             }
             self.arrived += 1;
             link.frames.push_back((self.arrived, next));
+            // With others before it, the connection has its place already.
             if link.frames.len() == 1 {
                 self.wait(connection);
             }
@@ -96,6 +98,7 @@ impl<O: Outside> Host<O> {
 
     /// The federate of a connection was granted a time.
     pub(super) fn note_grant(&mut self, connection: Connection) {
+        // Its federate is further on now, so that its frames come later than their place says.
         if self.waiting.places.contains_key(&connection) {
             self.wait(connection);
         }
