@@ -176,7 +176,8 @@ impl Packets {
             if wire.is_special {
                 return self.forward_specially(ports, now_ps, port, packet, cx);
             }
-            // Sent below as where nobody captures: a second copy of that here would make all hops slower.
+            // The packet itself is sent below, as from ports that nobody captures: a second copy of that code
+            // would make all hops slower.
             let (bytes, seen) = (packet.wire_bytes(), packet.seen(packet.ecn()));
             ports[port as usize].record_next(wire, now_ps, bytes, seen);
         }

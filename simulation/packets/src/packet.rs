@@ -25,7 +25,7 @@ pub use framed::FramePacket;
 pub struct UdpPacket {
     /// When its source sent it, in picoseconds.
     pub sent_ps: u64,
-    /// The flow that it is of.
+    /// The number of its flow.
     pub flow: u32,
     /// Its number in the flow, from 0, modulo 2^32.
     pub number: u32,
@@ -59,7 +59,7 @@ pub struct TcpBody {
 pub struct TcpPacket {
     /// What is in it.
     pub body: Arc<TcpBody>,
-    /// The flow that it is of.
+    /// The number of its flow.
     pub flow: u32,
     /// By how many picoseconds the event is later than the packet.
     pub(crate) slack: u16,
@@ -74,7 +74,7 @@ pub struct TcpPacket {
 pub struct RdmaPacket {
     /// What is in it.
     pub body: Arc<RdmaBody>,
-    /// The flow that it is of.
+    /// The number of its flow.
     pub flow: u32,
     /// By how many picoseconds the event is later than the packet.
     pub(crate) slack: u16,
@@ -207,8 +207,8 @@ pub enum Actor {
     Server(u32),
 }
 
-/// A function of its own: within `hash` itself it would be a call of `hash`, and what calls itself is not
-/// inlined where events are handled, also for packets that pass by.
+/// A function of its own, since an entering packet holds an event: were it hashed within `hash`, this would
+/// call itself, and would then be inlined nowhere, not even for the common events that hold no other.
 #[inline(never)]
 fn hash_entering<H: Hasher>(entering: &Entering, hasher: &mut H) {
     entering.packet.hash(hasher);

@@ -73,9 +73,12 @@ impl Port {
             self.waiting.push_back(Waiting { start_ps: self.free_ps, bytes });
             self.waiting_bytes += u64::from(bytes);
             self.most_waiting = self.most_waiting.max(waiting as u32 + 1);
-            // What waits beyond the end of all runs stays: times do not run over.
+            // No run lasts until then. Without a bound an endless queue could drive its times over the end of
+            // their type.
             self.free_ps.min(LATEST_PS)
         } else {
+            // After a pause a packet begins when it comes, which is exact: there is no rounding to make up
+            // for.
             self.rest = 0;
             now_ps
         };

@@ -204,6 +204,7 @@ impl RdmaSender {
     pub(crate) fn on_timer(&mut self, rdma: &Rdma, now_ps: u64, has_room: bool) -> Option<Arc<RdmaBody>> {
         if self.acknowledged < self.next && now_ps >= self.timeout_ps {
             self.timeouts += 1;
+            // A receiver keeps nothing behind a gap: all from there on is sent again.
             self.next = self.acknowledged;
             self.timeout_ps = now_ps + rdma.timeout_ps;
         }
@@ -219,6 +220,7 @@ impl RdmaSender {
         if !has_room {
             return None;
         }
+        // Nothing else is under way: the time counts from this packet on.
         if self.acknowledged == self.next {
             self.timeout_ps = now_ps + rdma.timeout_ps;
         }
@@ -318,8 +320,10 @@ impl RdmaReceiver {
         } else if number > self.expected {
             let is_first = !self.has_complained;
             self.has_complained = true;
+            // Once for each gap: what came behind it is sent again anyway.
             is_first.then_some(RdmaKind::Nak(self.expected))
         } else {
+            // It was there already: the acknowledgement of it may have been lost.
             Some(RdmaKind::Ack(self.expected))
         };
         if answer.is_some() {

@@ -70,7 +70,7 @@ pub struct WebClients {
 pub struct WebServer {
     /// The host at which it is. No machine is there.
     pub host: u32,
-    /// Its port.
+    /// The TCP port at which it is called.
     pub port: u16,
     /// The bytes of what it answers, besides the header.
     pub body_bytes: u32,

@@ -74,6 +74,7 @@ impl Before {
     #[inline(always)]
     fn follow(&mut self, start_ps: u64, bits: u32, place: usize, shape: Shape, words: &mut Vec<u64>) -> u64 {
         let mut delta = start_ps.wrapping_sub(self.start_ps);
+        // Longer than there is room for, or earlier than the record before: the moment stands by itself.
         if delta >> bits != 0 {
             words.extend_from_slice(&[MOMENT, start_ps]);
             delta = 0;

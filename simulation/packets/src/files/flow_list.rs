@@ -5,7 +5,7 @@ use super::csv::table;
 use super::number::{Decimal, TIME, time, time_in};
 use super::{FileError, Mistake, lines};
 
-/// A flow of a list.
+/// A flow as a list gives it, with names of hosts that need not be in a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedFlow {
     /// When it starts, in picoseconds.

@@ -13,7 +13,7 @@ pub struct Defaults {
     pub latency_ps: u64,
 }
 
-/// A node of a graph.
+/// A node as a file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode {
     /// The name: no other node has it.
@@ -146,12 +146,14 @@ impl Builder {
             Repeated::Direction if is_reverse && !*is_twofold => {
                 *is_twofold = true;
                 let same = |link: &GraphLink| (link.rate, link.latency_ps, link.weight);
+                // A link is alike in both directions: the first one is taken, and the difference told.
                 if same(before) != same(&link) {
                     self.unequal.add(link.line);
                 }
                 Ok(())
             }
             Repeated::Merge => {
+                // A network has one link between two nodes: it stands for all of them.
                 before.rate = before.rate.saturating_add(link.rate);
                 before.latency_ps = before.latency_ps.min(link.latency_ps);
                 self.merged.add(link.line);

@@ -123,6 +123,7 @@ impl Document {
         };
         let around = self.open.last().map_or("", String::as_str);
         match (around, name.as_str()) {
+            // Descriptions may stand anywhere, and mean nothing here.
             ("", "graphml") | (_, "desc") => {}
             ("graphml", "key") => {
                 let (id, element) = (need("id")?, find("for").map_or("all", String::as_str).to_owned());
@@ -220,7 +221,7 @@ impl Document {
         Ok(builder.finish())
     }
 
-    /// Adds the nodes.
+    /// Adds the nodes, each by a name of its own.
     fn add_nodes(&self, builder: &mut Builder) -> Result<Placed<'_>, Mistake> {
         let label =
             |node: &Node| node.values.get(&Field::Label).map_or("", |(label, _)| label.trim()).to_owned();
@@ -240,6 +241,7 @@ impl Document {
                 }
             };
             let number = builder.node(&name, node.line)?;
+            // A name that was there already: an id, or a label with its id, may be the label of another node.
             if number < places.len() || by_id.insert(node.id.as_str(), number).is_some() {
                 let problem = format!("a second node {name:?} with the id {:?}", node.id);
                 return Err(Mistake::new(node.line, problem, "each id once, and each name once"));

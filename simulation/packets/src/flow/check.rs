@@ -47,6 +47,7 @@ pub fn check(network: &Network, number: usize, flow: &Flow) -> Result<(), Packet
             }
         }
         Transport::Tcp(tcp) if tcp.bytes == Some(0) => return refuse("bytes", 0, "at least 1"),
+        // That many bytes stand for a flow without end.
         Transport::Tcp(tcp) if tcp.bytes.is_some_and(|bytes| bytes > Connection::ENDLESS) => {
             return refuse("bytes", tcp.bytes.unwrap_or(0), "at most 2^62");
         }

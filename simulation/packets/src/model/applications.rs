@@ -129,6 +129,7 @@ impl Packets {
         let mut place = table.place(number);
         let slot = table.slot(flow, false);
         let outgoing = &mut applications(state).outgoing[slot];
+        // TCP delivers in order: one before it on the flow is not ready yet, and begins this one as well.
         if place != outgoing.begun {
             let at = outgoing.early.partition_point(|early| *early < number);
             outgoing.early.insert(at, number);
@@ -198,6 +199,7 @@ impl Packets {
             }
             for &waiting in table.waiting(number) {
                 let next = table.transfer(waiting);
+                // It waits for others too; the last of them begins it.
                 if !is_ready(table, applications(state), next) {
                     continue;
                 }

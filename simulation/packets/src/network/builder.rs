@@ -130,6 +130,7 @@ impl NetworkBuilder {
         for node in 0..nodes {
             first_port[node + 1] += first_port[node];
         }
+        // The ports of a node are in the order of its links.
         let mut free = first_port.clone();
         let mut hops = vec![Hop { peer: 0, wire: 0 }; first_port[nodes] as usize];
         for &(from, to, wire) in &self.links {

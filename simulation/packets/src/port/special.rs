@@ -133,6 +133,8 @@ impl Special {
 
     /// When a packet that is sent from `start_ps` to `free_ps` arrives, unless it is lost.
     fn travel(&mut self, wire: &Wire, start_ps: u64, free_ps: u64) -> Option<u64> {
+        // Both are drawn for every packet, lost or not, so that the jitter of the others does not depend on
+        // losses.
         let is_lost = wire.loss.as_ref().is_some_and(|loss| self.loss.is_lost(loss));
         let due_ps = free_ps + wire.latency_ps;
         let arrival_ps = match &wire.jitter {

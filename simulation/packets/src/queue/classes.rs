@@ -103,7 +103,7 @@ impl<P: Packet, Q: Discipline<P>> Discipline<P> for StrictPriority<Q> {
     }
 }
 
-/// A class of [`Drr`].
+/// A class of [`Drr`], with what it may send in its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct DrrClass<Q> {
     queue: Q,

@@ -121,6 +121,7 @@ impl RateControl {
     pub fn on_notification(&mut self, settings: &Dcqcn, now_ps: u64) {
         self.advance(settings, now_ps);
         self.target = self.current;
+        // By half of alpha.
         let cut = (u128::from(self.current) * u128::from(self.alpha)) >> 33;
         self.current = (self.current - cut as u64).max(settings.least_rate.min(self.line));
         self.alpha = self.alpha - (self.alpha >> settings.gain_shift) + (ONE >> settings.gain_shift);
@@ -159,6 +160,7 @@ impl RateControl {
     /// The timer or the counter has come (figure 7 of the paper).
     fn rise(&mut self, settings: &Dcqcn) {
         let (more, less) = (self.times.max(self.counts), self.times.min(self.counts));
+        // Up to there halfway back to the rate before the fall; then beyond it.
         let step = if more < settings.fast_recovery {
             0
         } else if less > settings.fast_recovery {

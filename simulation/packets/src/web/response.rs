@@ -40,7 +40,7 @@ pub(super) struct Response {
     /// What of a head or a line has come.
     held: Vec<u8>,
     pub status: u16,
-    /// Bytes of the body.
+    /// How much of the body has come.
     pub body_bytes: u64,
     /// The server closes the connection behind it.
     pub is_last: bool,

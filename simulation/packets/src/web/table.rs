@@ -67,6 +67,7 @@ impl WebTable {
             ports: BTreeMap::new(),
             hosts: stations.hosts().collect(),
         };
+        // First, since clients look for them.
         for (number, server) in (0..).zip(&web.servers) {
             table.add_server(network, stations, number, server)?;
         }
@@ -116,6 +117,7 @@ impl WebTable {
             let problem = format!("{:?} as its server, where nobody answers", network.name(server));
             return Err(error(name, problem, "the host of a machine"));
         };
+        // Both ways: answers come back.
         if !network.has_route(host, server) || !network.has_route(server, host) {
             let (from, to) = (network.name(host).to_owned(), network.name(server).to_owned());
             return Err(PacketError::NoRoute { from, to });
@@ -124,6 +126,7 @@ impl WebTable {
             return Err(error(name, problem, allowed));
         }
         let host_field = match clients.port {
+            // As browsers write it: the port of HTTP is left out.
             80 => std::net::Ipv4Addr::from(to).to_string(),
             port => format!("{}:{port}", std::net::Ipv4Addr::from(to)),
         };
@@ -256,6 +259,7 @@ fn mistake(clients: &WebClients) -> Option<(String, &'static str)> {
         return Some(("no clients or requests".into(), "at least one"));
     }
     let is_at_once = matches!(clients.interval, Span::Fixed(0) | Span::Exponential(0));
+    // A client that is there holds a port of its host, and none has left when the last one comes.
     if is_at_once && clients.clients.is_none_or(|count| count > u32::from(PORTS)) {
         return Some(("clients that come at once without end".into(), "up to 28232 that come at once"));
     }

@@ -60,6 +60,7 @@ pub(super) struct Sample {
 impl Sampler {
     /// Data leaves; `before` and `after`: bytes under way without and with it.
     pub(super) fn on_sent(&mut self, now: Time, before: u64, after: u64) {
+        // A pause in which nothing was under way does not count: it would make the link look slow.
         if before == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -119,6 +120,7 @@ impl Sampler {
         sample.delivered = self.delivered - sample.prior_delivered;
         sample.lost = self.lost - sample.prior_lost;
         let interval = sample.send_elapsed.max(sample.ack_elapsed);
+        // In less than any round trip acknowledgements came in a lump: the link is not as fast as that.
         let is_reliable = min_rtt == Time::MAX || interval >= min_rtt;
         if is_reliable && interval > Time::ZERO {
             let rate = u128::from(sample.delivered) * u128::from(Time::TICKS_PER_SECOND);
@@ -129,6 +131,7 @@ impl Sampler {
     /// The connection has less to send than it may (`MarkConnectionAppLimited`).
     pub(super) const fn mark_app_limited(&mut self, in_flight: u64) {
         let until = self.delivered + in_flight;
+        // 0 stands for not limited.
         self.app_limited = if until > 0 { until } else { 1 };
     }
 
