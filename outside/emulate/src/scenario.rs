@@ -31,7 +31,7 @@ const GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
 pub struct Emulation {
     /// The network with the places of the guests, and all that is simulated.
     pub model: Packets,
-    /// The guests.
+    /// As their tables say, in the order of the file.
     pub guests: Guests,
     /// By guest and card: where it is.
     places: Vec<Vec<Place>>,

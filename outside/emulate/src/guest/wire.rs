@@ -78,6 +78,7 @@ impl Inbox {
         let bytes = &self.bytes[self.start..self.end];
         let Some((kind, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
         let kind = u32::from_ne_bytes(*kind);
+        // Before its length is believed: anything may have answered.
         if !self.is_greeted && kind != HELLO && kind != REFUSED {
             return Err("what answers is not the plugin".into());
         }

@@ -201,6 +201,7 @@ impl Archive {
                 _ => continue,
             };
             let path = path.trim_start_matches("./").trim_matches('/').to_owned();
+            // Files are written by these paths later, and for the system a zero byte ends one.
             if path.split('/').any(|part| part == ".." || part.contains('\0')) {
                 return Err(ArchiveError::Path { path });
             }

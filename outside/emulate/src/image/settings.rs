@@ -55,7 +55,7 @@ pub struct OwnImage {
     pub command_line: Option<String>,
 }
 
-/// One guest.
+/// One guest, as its table says.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
     /// Its name, which is also its host name.
@@ -76,7 +76,7 @@ pub struct GuestSpec {
     pub own: Option<OwnImage>,
     /// A program with its arguments.
     pub run: Vec<String>,
-    /// Its scripts.
+    /// What it runs in shells.
     pub scripts: Vec<Script>,
     /// The simulated time at which all that still runs in it is ended.
     pub stop: Option<Time>,
@@ -218,6 +218,7 @@ impl GuestSpec {
                     (None, None) => continue,
                 };
                 let problem = format!("guests {name} and {} both have the {key} {value}", self.name);
+                // Those of several cards stand in [[guest.cards]].
                 let key = if self.section.has(key) { key } else { "cards" };
                 return Err(self.section.refuse(key, problem, "an address of its own for each card"));
             }

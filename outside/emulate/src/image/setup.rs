@@ -18,7 +18,7 @@ pub struct SetupCard {
     pub mac: [u8; 6],
     /// The most bytes of an IP packet.
     pub mtu: u16,
-    /// Its address.
+    /// Its IPv4 address.
     pub address: Ipv4Addr,
     /// How many bits of the address are the network's.
     pub prefix: u8,

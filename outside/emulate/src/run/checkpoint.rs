@@ -278,6 +278,7 @@ pub(super) fn new_file(checkpoint: &Path, number: u64, clock_ns: u64) -> io::Res
     let folder = folder(checkpoint);
     fs::create_dir_all(&folder)?;
     let names = (0_u32..).map(|again| folder.join(format!("{number}-{clock_ns}-{again}.{}", ENDINGS[0])));
+    // A machine may be saved twice at one time of its clock, and no state is written over.
     Ok(names.into_iter().find(|file| !file.exists()).expect("a number is free"))
 }
 
@@ -305,6 +306,7 @@ pub(super) fn remove_unnamed(checkpoint: &Path) -> io::Result<()> {
         let seals = kept.into_iter().flat_map(|kept| kept.logs.into_iter().chain([kept.state]));
         seals.map(|seal| seal.name).collect()
     } else {
+        // No checkpoint is there that could need any of them.
         Vec::new()
     };
     for entry in fs::read_dir(&folder)? {

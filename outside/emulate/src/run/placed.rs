@@ -59,6 +59,7 @@ impl Clock {
 
 fn ratio(ns: u64, over: u32, under: u32, divide: fn(u128, u128) -> u128) -> u64 {
     let ns = divide(u128::from(ns) * u128::from(over), u128::from(under));
+    // The greatest number stands for never.
     u64::try_from(ns).unwrap_or(u64::MAX - 1)
 }
 
@@ -220,6 +221,7 @@ impl Machine for Placed {
         for frame in frames {
             echoes.arrived(frame.time_ns, &frame.bytes);
             let mut frame = Frame { time_ns: self.clock.machine_ns(frame.time_ns), ..frame.clone() };
+            // The card takes what is for its own address, and for groups.
             if let Some(to) = frame.bytes.get_mut(..6).filter(|to| to[0] & 1 == 0) {
                 to.copy_from_slice(&self.macs[frame.card]);
             }
@@ -263,6 +265,7 @@ impl Machine for Placed {
         self.seen.dropped.store(self.dropped(), Ordering::Relaxed);
         self.seen.reached_ns.store(self.until_ns, Ordering::Relaxed);
         if let Some(error) = self.failure(state, time_ns) {
+            // What it sent before is on its way like all else.
             return Ok(Some(Stopped { frames, ..self.fail(error) }));
         }
         Ok(Some(match state {

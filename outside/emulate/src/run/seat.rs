@@ -203,6 +203,7 @@ impl Seat {
         stretch.bound = bound;
         stretch.lps.federate.receive(events);
         self.is_asked = true;
+        // One that still runs to its first time goes on once it stands there.
         if self.step == Step::Idle {
             self.go_on(model);
         }
@@ -226,6 +227,7 @@ impl Seat {
     fn until_ns(&self) -> Option<u64> {
         let (bound_ns, earliest_ns) = (self.bound_ns(), self.earliest_ns());
         let answer_ns = self.answer_ns.iter().copied().min().unwrap_or(1);
+        // No further than to where a request that it sends at once could be answered.
         (earliest_ns < bound_ns).then(|| bound_ns.min(earliest_ns.saturating_add(answer_ns)))
     }
 
@@ -267,6 +269,7 @@ impl Seat {
                 } else {
                     self.work = (3 * self.work + self.running_since.elapsed()) / 4;
                 }
+                // What it sent before it ended is on its way like all else.
                 frames.into_iter().for_each(|frame| self.emit(model, frame));
                 if state == MachineState::ShutDown {
                     (self.is_off, self.next_ns) = (true, None);
@@ -310,6 +313,7 @@ impl Seat {
             let time_ns = frame.time_ns + self.answer_ns[card];
             let body = FrameBody::new(bytes.clone(), time_ns * 1_000, 0).expect("an ARP packet is short");
             self.happen(Time::nanos(time_ns), node, NetEvent::Answer(body));
+            // The event counts the answer at the host; the machine has it from here.
             self.arrive(Time::nanos(time_ns), card, bytes);
         }
     }

@@ -24,7 +24,7 @@ const RECENT: Duration = Duration::from_secs(600);
 /// The state of a guest that has booted, for others to start from.
 #[derive(Clone, Debug)]
 pub(super) struct Boot {
-    /// The template.
+    /// The file of its state, beside which is its memory.
     pub(super) template: PathBuf,
     /// The clock where it was saved, in nanoseconds.
     pub(super) clock_ns: u64,

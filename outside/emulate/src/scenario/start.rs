@@ -153,6 +153,7 @@ impl Emulation {
             let mut settings =
                 settings_in_place((guest, places), ready, folder.path(), (seed, &hosts), clock);
             settings.load = boot.map(|boot| boot.template.clone());
+            // All are started before one is waited for: they load side by side.
             guests.push((Guest::start(&settings, &ready.emulator)?, clock));
         }
         let started = self.place(guests, failures, folder, &ready.parts)?;

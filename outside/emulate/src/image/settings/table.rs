@@ -158,6 +158,7 @@ fn card(section: &mut Section, count: u32) -> Result<GuestCard, ScenarioError> {
     let address = section.optional::<Address>("address")?;
     if let Some(Address { ip, prefix }) = address {
         let last = (u32::from(ip) & (u32::MAX >> prefix)).checked_add(count - 1);
+        // The last address of a network is that of its broadcast.
         if last.is_none_or(|last| last >= u32::MAX >> prefix) {
             let problem = format!("{count} addresses from {ip} on are not all in its network");
             return Err(section.refuse("address", problem, "a network with an address for each guest"));
@@ -189,6 +190,7 @@ fn card(section: &mut Section, count: u32) -> Result<GuestCard, ScenarioError> {
 /// `script` is a text, or tables with a text and a time each.
 fn scripts(section: &mut Section) -> Result<Vec<Script>, ScenarioError> {
     let mut scripts = Vec::new();
+    // What is no string is tried as tables, whose error names both.
     if let Ok(Some(text)) = section.optional::<String>("script") {
         scripts.push(Script { at: None, text });
     } else {
@@ -247,6 +249,7 @@ fn out(section: &mut Section) -> Result<Vec<String>, ScenarioError> {
 
 fn check_path(section: &Section, key: &str, path: &str) -> Result<(), ScenarioError> {
     let is_inside = path.starts_with('/') && path.len() > 1 && !path.split('/').any(|part| part == "..");
+    // The program keeps its own files there.
     if is_inside && !path.starts_with("/paceline") && !path.chars().any(char::is_control) {
         return Ok(());
     }
