@@ -91,6 +91,7 @@ impl Scenario {
         let group = self.groups.entry(section.clone());
         let group = group.or_insert_with(|| Group { header, content: Content::Table(Entries::new()) });
         match &mut group.content {
+            // That key stands in no section, which is reported when sections are read.
             Content::Value => Ok(()),
             Content::Table(entries) => put_into(entries, &section, &within, &key, &entry),
             Content::List(list) => {
@@ -256,6 +257,7 @@ fn put_into(
     if let Some(entries) = &mut found.inner {
         return put_into(entries, &deeper, inner, key, entry);
     }
+    // Neither a table nor a list of nothing but tables.
     if found.items.is_empty() || found.items.iter().any(|item| item.inner.is_none()) {
         let problem = format!("`{table}` in [{path}] is {}, not a table", found.raw);
         return Err(ScenarioError::at(&entry.key, problem, "section.key=value"));

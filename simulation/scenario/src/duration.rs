@@ -63,6 +63,7 @@ paceline_kernel::debug_tells!(DurationError);
 /// ```
 pub fn duration(text: &str) -> Result<Time, DurationError> {
     match u64::try_from(parts(text, TICK)?).map(Time::ticks) {
+        // The greatest time stands for never.
         Ok(time) if time < Time::MAX => Ok(time),
         _ => Err(DurationError::TooLong),
     }
@@ -71,6 +72,7 @@ pub fn duration(text: &str) -> Result<Time, DurationError> {
 /// The duration in parts of so many picoseconds each.
 pub(crate) fn parts(text: &str, part_ps: u64) -> Result<u128, DurationError> {
     let text = text.trim();
+    // By either sign for minus: editors put in that of typography.
     if text.starts_with(['-', '\u{2212}']) {
         return Err(DurationError::Negative);
     }

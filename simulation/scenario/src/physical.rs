@@ -86,6 +86,7 @@ impl Value for Picoseconds {
                 Ok(ps) => {
                     u64::try_from(ps).map(|ps| Self { ps }).or(unfit("it is longer than 213 days".to_owned()))
                 }
+                // In words of its own: a tick may be longer than a picosecond, and the longest time with it.
                 Err(DurationError::TooFine) => unfit("it has parts of a picosecond".to_owned()),
                 Err(DurationError::TooLong) => unfit("it is longer than 213 days".to_owned()),
                 Err(error) => unfit(error.to_string()),

@@ -231,6 +231,7 @@ impl Section {
     /// # Ok::<(), paceline_scenario::ScenarioError>(())
     /// ```
     pub fn tables(&mut self, key: &str) -> Result<Vec<Self>, ScenarioError> {
+        // A single [section.key] is one of them.
         if self.is_table(key) {
             return Ok(vec![self.table(key)?]);
         }

@@ -210,6 +210,7 @@ impl Value for Time {
             ("us", 1_000),
         ];
         let nanos = self.as_nanos();
+        // As `Time` shows them: zero, which is a multiple of every unit, never, and parts of a nanosecond.
         if *self == Self::ZERO || *self == Self::MAX || *self != Self::nanos(nanos) {
             return self.to_string();
         }

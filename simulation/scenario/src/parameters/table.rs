@@ -66,6 +66,7 @@ impl<'de> Deserializer<'de> for Table<'_, '_> {
         match self.entries.keys().find(|key| !fields.contains(&key.as_str())) {
             Some(key) => Err(ValueError::new(What::Unknown { allowed: fields }).under(key)),
             None => self.deserialize_any(visitor).map_err(|mut error| {
+                // Missing in this table itself, and not in one within it.
                 if let (1, What::Missing { known }) = (error.path.len(), &mut error.what) {
                     *known = fields;
                 }
