@@ -101,6 +101,7 @@ impl Course {
         self.settled[point].insert(run.replication, value);
         let Some(Enough { within, most, by }) = rule.enough else { return };
         let target = self.targets[point];
+        // Looked at only once all that were asked for have ended: which of them end first is chance.
         if self.settled[point].len() < target as usize
             || target >= most
             || is_within(&self.settled[point], within)

@@ -83,6 +83,7 @@ fn of_metric(result: &StudyResult<'_>, metric: &str) -> Chapter {
             }
         }
         _ => {
+            // A sample is no grid, in which the other factors would cancel out: each point is shown.
             for factor in 0..result.study.factors.len() {
                 chapter.figures.push(scatter(result, metric, factor, &means));
             }
@@ -110,6 +111,7 @@ fn axis_of_factor(result: &StudyResult<'_>, factor: usize, levels: &[&Level]) ->
     let numbers: Option<Vec<f64>> = levels.iter().map(|level| level.number).collect();
     match numbers {
         Some(numbers) => {
+            // What is written between quotation marks and has a number is a duration.
             let is_time = levels.iter().all(|level| level.written.starts_with('"'));
             (Axis::linear(key, if is_time { "s" } else { "" }), numbers)
         }
@@ -162,6 +164,7 @@ fn main_effect(result: &StudyResult<'_>, metric: &str, factor: usize, effects: &
 fn scatter(result: &StudyResult<'_>, metric: &str, factor: usize, means: &[Option<Estimate>]) -> Figure {
     let mut levels: Vec<&Level> = result.points.iter().map(|point| &point[factor]).collect();
     let (mut x, mut places) = axis_of_factor(result, factor, &levels);
+    // Texts, which several points may have: each once on the axis, by the alphabet.
     if !x.names().is_empty() {
         levels.sort_by(|one, other| one.shown.cmp(&other.shown));
         levels.dedup();
@@ -204,6 +207,7 @@ pub fn point_table(result: &StudyResult<'_>, metric: &str) -> Table {
     }
     let mut order: Vec<usize> = (0..result.points.len()).collect();
     let left_out = order.len().saturating_sub(MOST_ROWS);
+    // Where not all find room, the best ones are shown.
     if left_out > 0 && result.study.goal.is_some() {
         let key = |point: &usize| means[*point].map_or(f64::INFINITY, |mean| mean.mean);
         order.sort_by(|one, other| key(one).total_cmp(&key(other)));
@@ -238,6 +242,7 @@ fn verdict(difference: Option<Estimate>, goal: Option<Goal>) -> &'static str {
     match difference {
         Some(difference) if difference.differs_from_zero() && goal.is_some() => "worse",
         Some(difference) if difference.differs_from_zero() => "different",
+        // A single replication has no interval, and says nothing.
         Some(Estimate { half_width: Some(_), .. }) => "not distinguished",
         _ => "not known",
     }
@@ -270,6 +275,7 @@ fn add_interactions(
     let mut effects = sample.interactions(grid);
     let mut pairs: Vec<(usize, usize)> =
         effects.iter().map(|effect| (effect.levels[0].0, effect.levels[1].0)).collect();
+    // Most repetitions stand together: without them there is little to sort.
     pairs.dedup();
     pairs.sort_unstable();
     pairs.dedup();

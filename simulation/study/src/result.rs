@@ -51,6 +51,7 @@ impl<'s> StudyResult<'s> {
     ) -> Result<Self, ScenarioError> {
         let rows = runs.iter().flatten().filter_map(|run| run.row.as_ref());
         let known = metric_names(rows);
+        // Before the first run has ended nobody knows which names there are.
         let shown = if known.is_empty() { Vec::new() } else { shown_metrics(study, &known)? };
         Ok(Self { name, study, first_seed, points, runs, shown })
     }
@@ -146,6 +147,7 @@ fn shown_metrics(study: &Study, known: &[String]) -> Result<Vec<String>, Scenari
     let of_rule = study.stop.as_ref().map(|stop| stop.metric.find(known)).transpose()?;
     Ok(match (named.is_empty(), of_rule) {
         (false, _) => named,
+        // A rule says what the study is about.
         (true, Some(metric)) => vec![metric.to_owned()],
         (true, None) => known.to_vec(),
     })

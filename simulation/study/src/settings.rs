@@ -285,6 +285,7 @@ fn keys(
     for (key, _) in section.clone().rest() {
         let path = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
         match section.clone().table(&key) {
+            // A range is a table as well, but a value, and leads to no other keys.
             Ok(table) if section.is_table(&key) && !is_value(section, &key) => {
                 found.extend(keys(&table, &path, is_value));
             }
