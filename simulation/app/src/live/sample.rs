@@ -97,6 +97,7 @@ impl Sampler {
         if let Some(seen) = self.slot.take() {
             self.see(seen);
         }
+        // A run of LPs must be asked back for a look; what is seen of processes is counted while they run.
         if self.is_watched && !is_last && self.slot.want() {
             match &self.watched {
                 Watched::Lps { steering, .. } => steering.wake(),
@@ -203,6 +204,7 @@ impl Sampler {
             self.parts[CURVES].set(html);
         }
         let messages = self.gauges.messages();
+        // A single federate sends nothing to others.
         if messages.side > 1 {
             self.parts[MATRIX].set(json!({ "side": messages.side, "counts": messages.counts }).to_string());
         }

@@ -231,6 +231,7 @@ async fn events(State(shared): State<Shared>, Extension(pulse): Extension<Pulse>
         return no_token();
     }
     let mut frames = shared.frames.clone();
+    // Who comes has the latest frame at once, and does not wait for the next.
     frames.mark_changed();
     Sse::new(stream_of(frames, pulse)).into_response()
 }

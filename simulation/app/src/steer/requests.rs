@@ -43,6 +43,7 @@ impl Requests {
     /// What the run says to a request, and does for it; an error says what is allowed.
     pub(crate) fn answer(&self, request: &str) -> Result<String, String> {
         let scenario = &self.scenario;
+        // By this all runs are asked who they are, whatever they run.
         if request == "name" {
             return Ok(scenario.clone());
         }
@@ -79,6 +80,7 @@ impl Requests {
                 Ok(factor) if factor > 0.0 && f64::is_finite(factor) => ask(Request::Pace(Some(factor))),
                 _ => Err(format!("a pace of {factor}; allowed: a number above 0, or free")),
             },
+            // Not asked for as the others are: also a run that comes to no requests is to stop.
             ["stop"] => {
                 monitor.stop();
                 Ok(format!("{scenario}: stops"))
