@@ -208,12 +208,13 @@ pub fn point_table(result: &StudyResult<'_>, metric: &str) -> Table {
     let mut order: Vec<usize> = (0..result.points.len()).collect();
     let left_out = order.len().saturating_sub(MOST_ROWS);
     // Where not all find room, the best ones are shown.
-    if left_out > 0 && result.study.goal.is_some() {
-        let key = |point: &usize| means[*point].map_or(f64::INFINITY, |mean| mean.mean);
+    if left_out > 0
+        && let Some(goal) = result.study.goal
+    {
+        let sign = if goal == Goal::Greatest { -1.0 } else { 1.0 };
+        // A point whose runs have all failed is not among the best, whatever is wanted.
+        let key = |point: &usize| means[*point].map_or(f64::INFINITY, |mean| sign * mean.mean);
         order.sort_by(|one, other| key(one).total_cmp(&key(other)));
-        if result.study.goal == Some(Goal::Greatest) {
-            order.reverse();
-        }
     }
     order.truncate(MOST_ROWS);
     let title = match left_out {
@@ -345,4 +346,47 @@ fn failures(result: &StudyResult<'_>) -> Option<Chapter> {
         ..Chapter::default()
     };
     (!is_empty).then_some(chapter)
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_scenario::Scenario;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Study;
+    use crate::result::Run;
+
+    /// The first column of the table of points of 250 points: their means are those of a factor, and the runs
+    /// of every other one have failed.
+    fn shown(goal: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.toml"), "").unwrap();
+        let factor = "[factors]\nm.x = { from = 1, to = 250, step = 1 }";
+        let text = format!("[study]\nscenario = \"a.toml\"\nmetrics = [\"gain\"]\n{goal}\n{factor}\n");
+        let study = Scenario::parse("s.toml", &text, folder.path(), &[]).and_then(Study::read).unwrap();
+        let points = crate::design::points(&study.factors, study.kind, 1);
+        let run = |number: usize| {
+            let status = if number % 2 == 0 { "ended" } else { "failed" };
+            let metrics = json!({ "gain": number.to_string() });
+            let row = json!({ "run": number.to_string(), "seed": 1, "status": status, "metrics": metrics });
+            Run { name: number.to_string(), seed: 1, row: Some(serde_json::from_value(row).unwrap()) }
+        };
+        let runs = (1..=points.len()).map(|number| vec![run(number)]).collect();
+        let result = StudyResult::new("s".into(), &study, 1, points, runs).unwrap();
+        let table = point_table(&result, "gain");
+        table.rows().iter().map(|row| row[0].clone()).collect()
+    }
+
+    #[test]
+    fn where_not_all_points_find_room_the_best_ones_do() {
+        let even = |numbers: &mut dyn Iterator<Item = u32>| {
+            numbers.map(|number| number.to_string()).collect::<Vec<_>>()
+        };
+        let greatest = shown("goal = \"greatest\"");
+        assert_eq!(greatest.len(), MOST_ROWS);
+        assert_eq!(greatest[..125], even(&mut (1..=125).rev().map(|half| 2 * half)));
+        let least = shown("goal = \"least\"");
+        assert_eq!(least[..125], even(&mut (1..=125).map(|half| 2 * half)));
+    }
 }

@@ -37,7 +37,7 @@ pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
     let mut index = 0;
     loop {
         // Anew in each turn: serving a request may run code that puts another list in its place.
-        let queue = field(queue, "put_queue")?;
+        let queue = field(queue, if side == Side::Put { "put_queue" } else { "get_queue" })?;
         if index >= length(queue.raw())? {
             return Ok(());
         }
