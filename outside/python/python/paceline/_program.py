@@ -45,7 +45,7 @@ class ScenarioError(ValueError):
         self.key: Optional[str] = key[1] if key else None
 
 
-def _program() -> str:
+def program() -> str:
     """The program's path: among the scripts of this Python, or on the path."""
     folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
     for folder in [*folders, None]:
@@ -78,7 +78,7 @@ def call(*arguments: str) -> str:
     """
     # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
     child = subprocess.Popen(
-        [_program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         out, said = _output(child)
