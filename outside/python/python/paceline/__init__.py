@@ -7,8 +7,8 @@
 >>> result.digest  # doctest: +SKIP
 '94aef0b7b3e1f3a2'
 
-Tables of results go to any library of data frames: ``polars.DataFrame(result.tables["flows"])``. `replicate`, `machine`,
-`compare` and `check` do what the commands of the program `paceline` do.
+Tables of results go to any library of data frames: ``polars.DataFrame(result.tables["flows"])``. `replicate`,
+`study`, `machine`, `compare`, `network` and `check` do what the commands of the program `paceline` do.
 
 `paceline.sim` has the interface of SimPy 4 for models of processes in Python:
 
@@ -25,8 +25,10 @@ Tables of results go to any library of data frames: ``polars.DataFrame(result.ta
 """
 
 from paceline._native import Table
+from paceline._network import network
 from paceline._program import RunError, ScenarioError
-from paceline._run import Comparison, MachineRun, Replications, Run, check, compare, machine, replicate, run
+from paceline._run import Comparison, MachineRun, Replications, Run, check, compare, machine, replicate, resume, run
+from paceline._study import Study, study
 
 __all__ = [
     "Comparison",
@@ -35,14 +37,18 @@ __all__ = [
     "Run",
     "RunError",
     "ScenarioError",
+    "Study",
     "Table",
     "check",
     "compare",
     "machine",
+    "network",
     "replicate",
+    "resume",
     "run",
+    "study",
 ]
 
 # What people read in tracebacks: where they import it from.
-for _kind in (Comparison, MachineRun, Replications, Run, RunError, ScenarioError):
+for _kind in (Comparison, MachineRun, Replications, Run, RunError, ScenarioError, Study):
     _kind.__module__ = __name__

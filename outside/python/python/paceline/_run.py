@@ -8,13 +8,25 @@ import json
 import os
 import pathlib
 import tempfile
+from html import escape
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 
 from paceline import _program, _scenario
 from paceline._native import Table
 from paceline._scenario import Overrides, Scenario
 
-__all__ = ["Comparison", "MachineRun", "Replications", "Run", "check", "compare", "machine", "replicate", "run"]
+__all__ = [
+    "Comparison",
+    "MachineRun",
+    "Replications",
+    "Run",
+    "check",
+    "compare",
+    "machine",
+    "replicate",
+    "resume",
+    "run",
+]
 
 Folder = Union[str, "os.PathLike[str]"]
 
@@ -87,7 +99,7 @@ class Run:
         return "<Run " + ", ".join(f"{name}={value}" for name, value in self._facts()[:8]) + ">"
 
     def _repr_html_(self) -> str:
-        return _html(self._facts())
+        return html(self._facts())
 
 
 class Replications:
@@ -124,7 +136,7 @@ class Replications:
         return f"<Replications {len(self)}, " + ", ".join(f"{name} {text}" for name, text in self._facts()) + ">"
 
     def _repr_html_(self) -> str:
-        return _html(self._facts())
+        return html(self._facts())
 
 
 def _interval(quantity: Mapping[str, Any]) -> str:
@@ -181,9 +193,8 @@ class Comparison:
         return f"<Comparison {times}>"
 
 
-def _html(facts: list[tuple[str, Any]]) -> str:
-    from html import escape
-
+def html(facts: list[tuple[str, Any]]) -> str:
+    """Facts as a table, for notebooks."""
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in facts)
     return f"<table>{rows}</table>"
 
@@ -222,11 +233,45 @@ def run(
     RunError
         The run failed.
     """
+    with _scenario.path(scenario) as path:
+        return _run(["run", path, *_scenario.options(overrides, threads=threads)], out)
+
+
+def resume(
+    checkpoint: Folder,
+    overrides: Overrides = None,
+    threads: Optional[int] = None,
+    out: Optional[Folder] = None,
+) -> Run:
+    """Resume a run from its checkpoint, and run it to its end.
+
+    Parameters
+    ----------
+    checkpoint
+        The file, which a run with the key ``run.checkpoint`` has written.
+    overrides
+        Keys of ``[run]`` that have another value than in the scenario, such as ``{"run.until": "40s"}``.
+    threads, out
+        As `run` takes them.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ScenarioError
+        The file is no checkpoint of this version, or a mistake in `overrides`.
+    RunError
+        The run failed.
+    """
+    return _run(["resume", os.fspath(checkpoint), *_scenario.options(overrides, threads=threads)], out)
+
+
+def _run(arguments: list[str], out: Optional[Folder]) -> Run:
     keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
     folder = os.fspath(out) if out is not None else keep.name
-    with _scenario.path(scenario) as path:
-        options = _scenario.options(overrides, threads=threads)
-        summary = json.loads(_program.call("run", path, "--json", "--out", folder, "--parquet", *options))
+    summary = json.loads(_program.call(*arguments, "--json", "--out", folder, "--parquet"))
     return Run(summary, Tables(folder, keep))
 
 
