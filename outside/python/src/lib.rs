@@ -1,10 +1,12 @@
 //! The extension module `paceline._native` of the Python package `paceline`.
 //!
-//! `sim` is the core of `paceline.sim`; `table` has the tables of results of a run. Python code of the
-//! package, in `python/paceline`, gives it its public form.
+//! `sim` is the core of `paceline.sim`; `model` runs models of handlers in Python on the engine; `table` has
+//! the tables of results of a run. Python code of the package, in `python/paceline`, gives it its public
+//! form.
 
 use pyo3::prelude::*;
 
+mod model;
 mod sim;
 mod table;
 
@@ -12,5 +14,6 @@ mod table;
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
+    model::add_to(module)?;
     sim::add_to(module)
 }

@@ -24,6 +24,9 @@ Tables of results go to any library of data frames: ``polars.DataFrame(result.ta
 1
 """
 
+from paceline._model import ModelRun, helper, model, seconds
+from paceline._model_context import Context, Rng
+from paceline._model_errors import CompileError, HandlerError
 from paceline._native import Table
 from paceline._network import network
 from paceline._program import RunError, ScenarioError
@@ -32,8 +35,13 @@ from paceline._study import Study, study
 
 __all__ = [
     "Comparison",
+    "CompileError",
+    "Context",
+    "HandlerError",
     "MachineRun",
+    "ModelRun",
     "Replications",
+    "Rng",
     "Run",
     "RunError",
     "ScenarioError",
@@ -41,14 +49,19 @@ __all__ = [
     "Table",
     "check",
     "compare",
+    "helper",
     "machine",
+    "model",
     "network",
     "replicate",
     "resume",
     "run",
+    "seconds",
     "study",
 ]
 
 # What people read in tracebacks: where they import it from.
-for _kind in (Comparison, MachineRun, Replications, Run, RunError, ScenarioError, Study):
+for _kind in (Comparison, CompileError, Context, HandlerError, MachineRun, ModelRun, Replications, Rng, Run, RunError):
+    _kind.__module__ = __name__
+for _kind in (ScenarioError, Study):
     _kind.__module__ = __name__

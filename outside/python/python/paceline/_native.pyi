@@ -19,6 +19,20 @@ class Table:
     def __getitem__(self, name: str) -> List[Any]: ...
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
 
+class Layout:
+    """The fields of a structured dtype: name, kind, width, offset, and the length of an array."""
+
+    def __init__(self, fields: List[Tuple[str, str, int, int, Optional[int]]], size: int) -> None: ...
+
+def model_symbols() -> dict[str, int]:
+    """The addresses of the functions that handlers call, by name."""
+
+def model_raised(call: int, exception: BaseException) -> None:
+    """Keeps what a plain handler has raised in the call at this address."""
+
+def run_model(parts: dict[str, Any], settings: dict[str, Any]) -> Tuple[Optional[dict[str, Any]], Tuple[Any, ...]]:
+    """Runs a model: the summary, with LPs and states; or None, with what `explain` in `_model_errors.py` takes."""
+
 class Event:
     env: Any
     callbacks: Any
