@@ -5,7 +5,8 @@
  * State: none; the scheduler keeps what was reported. A guest cannot name a VCPU: it speaks for the one that executes this.
  *
  * Locks: the schedule lock of the VCPU's unit is taken here and held while the scheduler takes the report, as Xen does for wake
- * and sleep. Guest memory is read before that.
+ * and sleep; not for a scheduler with `reports_unlocked`, whose `report` writes only what this VCPU alone writes. The unit stays
+ * meanwhile: Xen pauses a domain before it moves or removes its units, and this VCPU runs. Guest memory is read before that.
  */
 #include <xen/guest_access.h>
 #include <xen/paceline_report.h>
@@ -23,11 +24,14 @@ uint32_t paceline_report(struct vcpu *v, uint64_t lvt_ns, uint32_t flags)
 
 	ASSERT(v == current);
 	rcu_read_lock(&sched_res_rculock);
-	lock = unit_schedule_lock_irqsave(unit, &irq_flags);
 	ops = v->domain->cpupool->sched;
-	if (ops->report)
+	if (ops->report && ops->reports_unlocked) {
 		result = ops->report(ops, unit, lvt_ns, flags);
-	unit_schedule_unlock_irqrestore(lock, irq_flags, unit);
+	} else if (ops->report) {
+		lock = unit_schedule_lock_irqsave(unit, &irq_flags);
+		result = ops->report(ops, unit, lvt_ns, flags);
+		unit_schedule_unlock_irqrestore(lock, irq_flags, unit);
+	}
 	rcu_read_unlock(&sched_res_rculock);
 	return result;
 }

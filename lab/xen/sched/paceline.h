@@ -11,8 +11,8 @@
  * alternate.
  *
  * Locks: one per instance, `lock`, which is every PCPU's schedule_lock. Xen takes it around wake, sleep, yield, migrate,
- * do_schedule and report; insert_unit, remove_unit, context_saved, timers and dumps take it themselves. Inside it only Xen's
- * timer and console locks are taken.
+ * do_schedule and report (but for PSX's, see psx.c); insert_unit, remove_unit, context_saved, timers and dumps take it themselves.
+ * Inside it only Xen's timer and console locks are taken.
  */
 #ifndef PACELINE_GLUE_H
 #define PACELINE_GLUE_H

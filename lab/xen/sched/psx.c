@@ -9,11 +9,13 @@
  * that it had reported at the last tick at which it ran. An LVT equal to that of the tick before means no progress: sim_time is
  * MAX_TIME until the next tick, so that others run first.
  *
- * The paper reads a page that guests share with the hypervisor; here the guest's last report takes its place.
+ * The paper reads a page that guests share with the hypervisor, and asks for a path without locks. Here the guest's last report
+ * takes its place: a word a VCPU, which only that VCPU writes and the scheduler reads at ticks. Reports take no lock.
  *
  * Ticks are at whole multiples of `psx-tick-us` on all PCPUs that are not idle.
  *
- * Locks: the one of the instance, see paceline.h.
+ * Locks: the one of the instance, see paceline.h. It does not cover page_lvt and page_switch, nor what judge_report keeps of a
+ * unit: the VCPU of the unit alone writes these, one report after the other, and dumps may print them a report late.
  */
 #include "operations.h"
 
@@ -64,9 +66,11 @@ static struct key key_of(const struct psx_unit *own)
 /* Reads the guest's last report. */
 static void read_page(struct psx *psx, struct psx_unit *own)
 {
-	/* However low a guest's LVT, DOM0 stays below it. */
-	uint64_t lvt = own->page_lvt > NORMAL_TIME ? own->page_lvt : NORMAL_TIME;
+	uint64_t lvt = read_atomic(&own->page_lvt);
 
+	/* However low a guest's LVT, DOM0 stays below it. */
+	if (lvt < NORMAL_TIME)
+		lvt = NORMAL_TIME;
 	own->flipped = !own->flipped && lvt == own->prior_sim_time;
 	if (own->flipped) {
 		own->sim_time = MAX_TIME;
@@ -109,7 +113,9 @@ static void service(struct psx *psx, struct psx_unit *own, bool reads)
 {
 	if (own->base.privileged)
 		return;
-	note_switch(psx, own, own->page_switch);
+	note_switch(psx, own, read_atomic(&own->page_switch));
+	/* After the switch: who is seen to simulate has written the LVT with which it began. */
+	smp_rmb();
 	if (reads && psx->simulating > 0)
 		read_page(psx, own);
 }
@@ -211,17 +217,19 @@ static void cf_check psx_do_schedule(const struct scheduler *ops, struct sched_u
 	check_instance(sched);
 }
 
+/* Without the lock: see the head. */
 static uint32_t cf_check psx_report(const struct scheduler *ops, struct sched_unit *unit, uint64_t lvt_ns, uint32_t flags)
 {
 	struct psx_unit *own = psx_unit_of(pace_of(unit));
 	struct news news;
 	uint32_t result = judge_report(&own->base, lvt_ns, flags, &news);
 
-	if (result == PACELINE_XEN_OK) {
-		own->page_switch = own->base.simulates;
-		if (news.lvt)
-			own->page_lvt = lvt_ns;
-	}
+	if (result != PACELINE_XEN_OK)
+		return result;
+	if (news.lvt)
+		write_atomic(&own->page_lvt, lvt_ns);
+	smp_wmb();
+	write_atomic(&own->page_switch, own->base.simulates);
 	return result;
 }
 
@@ -256,5 +264,6 @@ static const struct scheduler psx_def = {
 	.yield = pace_yield,
 	.context_saved = pace_context_saved,
 	.report = psx_report,
+	.reports_unlocked = true,
 };
 REGISTER_SCHEDULER(psx_def);

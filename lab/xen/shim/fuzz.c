@@ -74,9 +74,11 @@ static void report(struct sched_unit *unit)
 {
 	if (!machine.ops.report || !unit->is_running)
 		return;
-	spin_lock(unit->res->schedule_lock);
+	if (!machine.ops.reports_unlocked)
+		spin_lock(unit->res->schedule_lock);
 	machine.ops.report(&machine.ops, unit, any(1000), (uint32_t)any(4));
-	spin_unlock(unit->res->schedule_lock);
+	if (!machine.ops.reports_unlocked)
+		spin_unlock(unit->res->schedule_lock);
 }
 
 /* A PCPU decides if it may: the previous unit must have been saved. */

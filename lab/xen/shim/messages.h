@@ -14,6 +14,9 @@ struct shim_messages {
 };
 
 #define read_atomic(pointer) (*(const volatile __typeof__(*(pointer)) *)(pointer))
+#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define write_atomic(pointer, value) (*(volatile __typeof__(*(pointer)) *)(pointer) = (value))
 
 static inline bool shim_port(const struct shim_messages *messages, unsigned int port)
 {

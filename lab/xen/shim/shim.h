@@ -350,6 +350,7 @@ struct scheduler {
 	void (*move_timers)(const struct scheduler *, struct sched_resource *);
 	/* Ours. */
 	uint32_t (*report)(const struct scheduler *, struct sched_unit *, uint64_t, uint32_t);
+	bool reports_unlocked;
 	void (*pending)(const struct scheduler *, struct domain *, unsigned int);
 	void (*ports_closed)(const struct scheduler *, struct domain *);
 	const struct paceline_xen_page *(*page)(const struct scheduler *, struct domain *, const struct paceline_xen_page *);
