@@ -31,12 +31,16 @@ pub struct Mpi {
     pub segment_bytes: u32,
     /// Whether a message is acknowledged by a packet of its own when the process has taken it, as TCP does.
     pub acknowledges: bool,
+    /// How many processes after that of the rank before it a rank is, at least 1: a domain may have other
+    /// processes beside its rank.
+    pub apart: u32,
 }
 
 impl Default for Mpi {
-    /// Polls, as Open MPI and MPICH do by default; segments of 64 KiB, and no packets for acknowledgements.
+    /// Polls, as Open MPI and MPICH do by default; segments of 64 KiB, no packets for acknowledgements, and
+    /// ranks that follow each other.
     fn default() -> Self {
-        Self { wait: Wait::Poll, segment_bytes: 65_536, acknowledges: false }
+        Self { wait: Wait::Poll, segment_bytes: 65_536, acknowledges: false, apart: 1 }
     }
 }
 
@@ -143,7 +147,7 @@ struct Piece {
 
 impl Rank {
     /// The processes of the program with these scripts, by rank: they are to be processes `first` and those
-    /// after it.
+    /// after it, each [`Mpi::apart`] after the one before.
     pub fn all(
         mpi: Mpi,
         first: ProcessId,
@@ -183,7 +187,7 @@ impl Rank {
             self.leaving = Some(Leaving { to, tag, bytes, left: left + piece });
         }
         Some(Op::Send(Outgoing {
-            to: ProcessId(self.first.0 + to),
+            to: ProcessId(self.first.0 + to * self.mpi.apart),
             bytes: u32::try_from(piece).expect("a segment's size has 32 bits"),
             payload: Box::new(Piece { tag, bytes, last }),
         }))
@@ -195,7 +199,8 @@ impl Rank {
         let Ok(piece) = payload.downcast::<Piece>() else { return };
         if piece.last {
             self.due.extend(self.mpi.acknowledges.then_some(from));
-            let from = from.0.checked_sub(self.first.0).expect("ranks follow their first process");
+            let after = from.0.checked_sub(self.first.0).expect("ranks follow their first process");
+            let from = after / self.mpi.apart;
             self.stash.push_back(Arrived { from, tag: piece.tag, bytes: piece.bytes });
         }
     }

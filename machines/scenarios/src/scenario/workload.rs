@@ -73,7 +73,7 @@ fn wait(section: &mut Section) -> Result<Wait, ScenarioError> {
 fn mpi(section: &mut Section) -> Result<Mpi, ScenarioError> {
     let segment_bytes = count(section, "segment_bytes", Mpi::default().segment_bytes, 1, u32::MAX)?;
     let acknowledges = section.or("acknowledges", Mpi::default().acknowledges)?;
-    Ok(Mpi { wait: wait(section)?, segment_bytes, acknowledges })
+    Ok(Mpi { wait: wait(section)?, segment_bytes, acknowledges, ..Mpi::default() })
 }
 
 fn class(section: &mut Section) -> Result<Class, ScenarioError> {
