@@ -91,8 +91,8 @@ impl Time {
         // A NaN is not above zero either.
         assert!(s >= 0.0, "a time of {s} s; allowed: zero or more");
         let ticks = s * Self::TICKS_PER_SECOND as f64;
-        // From here on a float is a whole number, and a half added to it would be rounded to even: to the next
-        // tick after every odd one.
+        // From here on a float is a whole number, and a half added to it would be rounded to even: to the
+        // next tick after every odd one.
         let half = if ticks < (1_u64 << 52) as f64 { 0.5 } else { 0.0 };
         // `as` saturates: what is beyond the clock becomes `MAX`.
         Self((ticks + half) as u64)
