@@ -1,11 +1,12 @@
 //! The extension module `paceline._native` of the Python package `paceline`.
 //!
 //! `sim` is the core of `paceline.sim`; `model` runs models of handlers in Python on the engine; `table` has
-//! the tables of results of a run. Python code of the package, in `python/paceline`, gives it its public
-//! form.
+//! the tables of results of a run; `atomic` is for `paceline.lvt`. Python code of the package, in
+//! `python/paceline`, gives it its public form.
 
 use pyo3::prelude::*;
 
+mod atomic;
 mod model;
 mod sim;
 mod table;
@@ -15,5 +16,6 @@ mod table;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     model::add_to(module)?;
+    module.add_function(wrap_pyfunction!(atomic::compare_exchange, module)?)?;
     sim::add_to(module)
 }

@@ -4,8 +4,9 @@
 //! anything here is a new [`VERSION`].
 //!
 //! To change a byte, raise `VERSION` and change `include/paceline_lvt_slot.h`,
-//! `pacing/python/paceline_lvt.py` and `struct slot` in `pacing/linux/state.bpf.h`; `tests/lvt/languages.rs`
-//! compares them. All 64 bytes of a slot are in use: a new field needs a shorter name or longer records.
+//! `outside/python/python/paceline/lvt.py` and `struct slot` in `pacing/linux/state.bpf.h`;
+//! `tests/lvt/languages.rs` compares them. All 64 bytes of a slot are in use: a new field needs a shorter
+//! name or longer records.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -27,8 +27,8 @@
 //! # Ok::<(), paceline_lvt::Error>(())
 //! ```
 //!
-//! The same in C and C++: `include/paceline_lvt.h`; in Python: `pacing/python/paceline_lvt.py`. The crate is
-//! empty on other systems than Linux.
+//! The same in C and C++: `include/paceline_lvt.h`; in Python: `outside/python/python/paceline/lvt.py`. The
+//! crate is empty on other systems than Linux.
 #![cfg(target_os = "linux")]
 
 mod bell;

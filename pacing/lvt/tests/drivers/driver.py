@@ -1,9 +1,9 @@
-"""The commands of driver.c, done with pacing/python/paceline_lvt.py."""
+"""The commands of driver.c, done with outside/python/python/paceline/lvt.py."""
 
 import os
 import sys
 
-import paceline_lvt
+import lvt as paceline_lvt
 
 
 def fork_child(parents):

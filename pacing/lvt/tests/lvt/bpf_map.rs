@@ -120,7 +120,7 @@ fn a_pinned_map_is_a_page() {
 
 /// Publishes on the page that is its argument until its input ends.
 const PYTHON: &str = "
-import sys, paceline_lvt
+import sys, lvt as paceline_lvt
 try:
     publisher = paceline_lvt.Publisher(sys.argv[1], 'python')
     publisher.publish(77)
@@ -133,7 +133,7 @@ except paceline_lvt.PageError as error:
 
 fn python(board: &OwnedFd, name: &str) -> (Child, String) {
     let path = format!("/proc/{}/fd/{}/{name}", std::process::id(), board.as_raw_fd());
-    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../outside/python/python/paceline");
     let mut command = Command::new("python3");
     command.args(["-c", PYTHON, &path]).env("PYTHONPATH", module).env("PYTHONDONTWRITEBYTECODE", "1");
     let mut child =

@@ -71,7 +71,10 @@ impl Driver {
     /// Starts it with this page in its environment, or with none.
     fn start(command: &[PathBuf], page: Option<&Path>) -> Self {
         let mut started = Command::new(&command[0]);
-        started.args(&command[1..]).env("PYTHONPATH", place("../python")).env_remove(ENV);
+        started
+            .args(&command[1..])
+            .env("PYTHONPATH", place("../../outside/python/python/paceline"))
+            .env_remove(ENV);
         started.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::piped()).stdout(Stdio::piped());
         if let Some(page) = page {
             started.env(ENV, page);

@@ -1,14 +1,20 @@
-"""Publishes the local virtual time (LVT) of a simulation in Python, so that a pacer can run first the thread that is furthest behind.
+"""Publishes the local virtual time (LVT) of a simulation in Python, so that a pacer can run first the thread that is
+furthest behind.
 
-    lvt = paceline_lvt.Publisher.from_env("rank 3")     # does nothing where PACELINE_LVT is not set
-    lvt.publish(now_ns)                                 # wherever the program knows that everything before is done
-    lvt.close()
+>>> from paceline import lvt
+>>> publisher = lvt.Publisher.from_env("rank 3")     # does nothing where PACELINE_LVT is not set
+>>> publisher.publish(5_000_000)                     # wherever the program knows that everything before is done
+>>> publisher.close()
 
 The same page, rules and limits as in pacing/lvt/include/paceline_lvt.h: a publisher belongs to the thread that has made it,
 a forked child makes its own, a slot whose owner has ended may be claimed by anybody. What is wrong with a page is a
 PageError; a program that wants to run on unpaced uses Publisher() then. A page is a file, or a BPF map that is pinned
-(x86-64 and arm64). Needs Linux, and libatomic to compare and swap.
+(x86-64 and arm64). Needs Linux.
+
+This file can be used alone too, without the package; it then needs libatomic to compare and swap.
 """
+
+from __future__ import annotations
 
 import ctypes
 import mmap
@@ -16,6 +22,14 @@ import os
 import platform
 import stat
 import threading
+from typing import Optional
+
+try:
+    from paceline._native import compare_exchange
+except ImportError:
+    compare_exchange = None  # type: ignore[assignment]
+
+__all__ = ["PageError", "Publisher"]
 
 SIMULATION, WAITING = 1, 2
 LVT_MAX, NOTHING_YET, DONE = 2**63 - 1, 2**63, 2**64 - 1
@@ -32,7 +46,7 @@ class PageError(Exception):
     """Why a page cannot be published on."""
 
 
-def _start_time(pid, tid):
+def _start_time(pid: int, tid: int) -> Optional[int]:
     """When a thread was started; None where there is no such thread, or only its remains."""
     try:
         with open(f"/proc/{pid}/task/{tid}/stat", "rb") as file:
@@ -42,7 +56,7 @@ def _start_time(pid, tid):
     return None if fields[0] in b"ZXx" else int(fields[19])
 
 
-def _is_gone(owner):
+def _is_gone(owner: tuple[int, int, int]) -> bool:
     """Whether an owner (thread, start time, process) has ended. While the slot changes hands only the thread is known."""
     tid, start_time, pid = owner
     if start_time:
@@ -51,9 +65,29 @@ def _is_gone(owner):
 
 
 class Publisher:
-    """The slot of a thread. Made without a page it is absent, and does nothing."""
+    """The slot of a thread. Made without a page it is absent, and does nothing.
 
-    def __init__(self, path=None, name="", lookahead_ns=0):
+    Parameters
+    ----------
+    path
+        The page; None for none.
+    name
+        By which the thread is shown; at most 24 bytes of it are kept.
+    lookahead_ns
+        How much an LVT is ahead of the one written last, at least, to be written.
+
+    Attributes
+    ----------
+    backwards : int
+        How often an LVT was before the one written last.
+
+    Raises
+    ------
+    PageError
+        Why the page cannot be published on.
+    """
+
+    def __init__(self, path: Optional[str] = None, name: str = "", lookahead_ns: int = 0) -> None:
         self.backwards, self._last_ns, self.lookahead_ns = 0, NOTHING_YET, lookahead_ns
         self._pid, self._at = 0, None
         if path is not None:
@@ -63,16 +97,16 @@ class Publisher:
                 raise PageError(f"LVT page {path}: {error.strerror or error}") from error
 
     @classmethod
-    def from_env(cls, name, lookahead_ns=0):
+    def from_env(cls, name: str, lookahead_ns: int = 0) -> Publisher:
         """Claims a slot on the page that PACELINE_LVT names; where it names none, the publisher is absent."""
         return cls(os.environ.get("PACELINE_LVT") or None, name, lookahead_ns)
 
     @property
-    def is_present(self):
+    def is_present(self) -> bool:
         """False if absent, and in a child of the process that has made it."""
         return self._at is not None and self._pid == os.getpid()
 
-    def publish(self, lvt_ns):
+    def publish(self, lvt_ns: int) -> None:
         """Publishes that all events before `lvt_ns` are done. Written if it is more than the lookahead ahead, or behind."""
         lvt_ns = min(lvt_ns, LVT_MAX)
         if (self._last_ns == NOTHING_YET or not 0 <= lvt_ns - self._last_ns <= self.lookahead_ns) and self.is_present:
@@ -80,20 +114,20 @@ class Publisher:
             self.backwards += lvt_ns < self._last_ns != NOTHING_YET
             self._last_ns = lvt_ns
 
-    def publish_done(self):
+    def publish_done(self) -> None:
         """Publishes that this thread has nothing to do, and holds back no other, until it publishes an LVT again."""
         if self.is_present:
             self._words[8 * self._at + _LVT], self._last_ns = DONE, NOTHING_YET
 
-    def set_waiting(self, waiting):
+    def set_waiting(self, waiting: bool) -> None:
         """Publishes whether this thread waits for others."""
         self._set_flag(WAITING, waiting)
 
-    def set_simulation(self, simulation):
+    def set_simulation(self, simulation: bool) -> None:
         """Publishes whether this thread is scheduled by its LVT; it is so from the start."""
         self._set_flag(SIMULATION, simulation)
 
-    def close(self):
+    def close(self) -> None:
         """Frees the slot; the publisher is absent then."""
         if self.is_present and self._halves[16 * self._at + _TID] == self._tid:
             self._words[8 * self._at + _START_TIME] = 0
@@ -106,10 +140,9 @@ class Publisher:
             self._halves[16 * self._at + _FLAGS] = self._flags
 
     def _claim(self, path, name):
-        self._libatomic = ctypes.CDLL("libatomic.so.1")
+        self._libatomic = None if compare_exchange else ctypes.CDLL("libatomic.so.1")
         self._page = _mapped(path)
         self._words, self._halves = memoryview(self._page).cast("Q"), memoryview(self._page).cast("I")
-        self._start = ctypes.addressof(ctypes.c_char.from_buffer(self._page))
         self._pid, self._tid, self._flags = os.getpid(), threading.get_native_id(), SIMULATION
         slots = range(1, len(self._page) // _RECORD_BYTES)
         # A slot of this thread from before it executed this program; a free one; one whose owner has ended.
@@ -134,10 +167,12 @@ class Publisher:
         return taken
 
     def _swap(self, size, offset, expected, desired):
+        if self._libatomic is None:
+            return compare_exchange(self._page, offset, size, expected, desired)
         kind = ctypes.c_uint64 if size == 8 else ctypes.c_uint32
         function = getattr(self._libatomic, f"__atomic_compare_exchange_{size}")
         function.restype, acquire_release, relaxed = ctypes.c_bool, 4, 0
-        place = ctypes.c_void_p(self._start + offset)
+        place = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self._page)) + offset)
         return function(place, ctypes.byref(kind(expected)), kind(desired), acquire_release, relaxed)
 
     def _settle(self, at, name):
