@@ -18,6 +18,8 @@ mod reference;
 mod run;
 mod values;
 
+pub use run::hearing;
+
 /// Adds what `python/paceline/model.py` uses.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<layout::PyLayout>()?;

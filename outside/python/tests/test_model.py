@@ -3,6 +3,8 @@
 import inspect
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -380,6 +382,24 @@ def test_control_c_ends_a_run_with_what_it_has(kind):
     run = models.Phold(16).run(compiled=kind == "compiled")
     assert run.ended_by == "interrupted" and run.summary["events_committed"] > 0
     assert time.monotonic() - start < 60
+
+
+EXIT = """
+import sys, threading, time
+import {module}
+started = threading.Event()
+threading.Thread(target=lambda: (started.set(), {run}), daemon=True).start()
+started.wait()
+time.sleep(0.3)
+"""
+
+
+def test_an_interpreter_that_exits_ends_its_runs():
+    run = "models.Phold(16).run(compiled=False)"
+    tests = os.path.dirname(__file__)
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", EXIT.format(module="models", run=run)], cwd=tests, timeout=120)
+        assert ended.returncode == 0
 
 
 def test_other_threads_go_on_and_runs_are_apart():

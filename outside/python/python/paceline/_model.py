@@ -8,6 +8,7 @@ import re
 from typing import Any, Callable, Optional, TypeVar, Union
 
 from paceline import _native
+from paceline._ending import ends_with_program
 from paceline._model_errors import CompileError, check, describe, explain
 
 __all__ = ["ModelRun", "helper", "model", "seconds"]
@@ -289,7 +290,8 @@ def _run(instance: Any, declared: _Declared, settings: dict[str, Any], is_compil
         "init": addresses[0],
         "handle": addresses[1],
     }
-    summary, rest = _native.run_model(parts, settings)
+    with ends_with_program() as ending:
+        summary, rest = _native.run_model(parts, settings, ending)
     if summary is None:
         raise explain(declared.name, *rest)
     owners, states = rest

@@ -180,6 +180,6 @@ fn run<'py, M: Model>(python: Python<'py>, model: M, settings: Settings) -> PyRe
     let simulation = settings.apply(Simulation::new(model), &monitor)?;
     let work =
         || simulation.run().map(|report| report.split().0).map_err(|error: RunError| error.to_string());
-    let (result, _) = hearing(python, &monitor, work)?;
+    let (result, _) = hearing(python, None, || monitor.stop(), work)?;
     describe(python, &result.map_err(PyRuntimeError::new_err)?)
 }

@@ -97,10 +97,11 @@ impl Parts<'_> {
 }
 
 /// Calls `work` on another thread, with the GIL free, and asks the run to stop at the first signal whose
-/// handler raises; what that raised comes with the result.
+/// handler raises, which comes with the result, or when `ending`, an event of Python's `threading`, is set.
 pub fn hearing<T: Send>(
     python: Python<'_>,
-    monitor: &Monitor,
+    ending: Option<&Bound<'_, PyAny>>,
+    stop: impl Fn(),
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<(T, Option<PyErr>)> {
     std::thread::scope(|scope| {
@@ -125,9 +126,16 @@ pub fn hearing<T: Send>(
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends before it ends"),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if let Err(error) = python.check_signals() {
-                monitor.stop();
-                interrupted.get_or_insert(error);
+            // Asking the event is Python code, in which a signal's handler may raise as well.
+            let is_set = |event: &Bound<'_, PyAny>| event.call_method0("is_set")?.is_truthy();
+            let looked = ending.map_or(Ok(false), is_set);
+            match looked.and_then(|ending| python.check_signals().map(|()| ending)) {
+                Ok(false) => {}
+                Ok(true) => stop(),
+                Err(error) => {
+                    stop();
+                    interrupted.get_or_insert(error);
+                }
             }
         }
     })
@@ -149,19 +157,21 @@ pub fn describe<'py, O>(python: Python<'py>, report: &Report<O>) -> PyResult<Bou
     Ok(said)
 }
 
-/// Runs a model. `parts` and `settings` are dicts with the fields of `Parts` and `Settings`. Returns what the
+/// Runs a model. `parts` and `settings` are dicts with the fields of `Parts` and `Settings`;
+/// `ending` is as in `hearing`. Returns what the
 /// report says, the numbers of LPs and their final states, in one order; or what `explain` gives.
 #[pyfunction]
 pub fn run_model<'py>(
     python: Python<'py>,
     parts: Parts<'py>,
     settings: Settings,
+    ending: Bound<'py, PyAny>,
 ) -> PyResult<(Option<Bound<'py, PyDict>>, Bound<'py, PyAny>)> {
     let declared = parts.declare();
     match declared.message.words() {
-        0 => run::<[u64; 0]>(python, &declared, settings),
-        1..=2 => run::<[u64; 2]>(python, &declared, settings),
-        _ => run::<Many>(python, &declared, settings),
+        0 => run::<[u64; 0]>(python, &declared, settings, &ending),
+        1..=2 => run::<[u64; 2]>(python, &declared, settings, &ending),
+        _ => run::<Many>(python, &declared, settings, &ending),
     }
 }
 
@@ -169,10 +179,11 @@ fn run<'py, W: Words>(
     python: Python<'py>,
     declared: &Declared,
     settings: Settings,
+    ending: &Bound<'py, PyAny>,
 ) -> PyResult<(Option<Bound<'py, PyDict>>, Bound<'py, PyAny>)> {
     let monitor = Monitor::new();
     let simulation = settings.apply(Simulation::new(Handlers::<W>::new(declared)), &monitor)?;
-    let (result, interrupted) = hearing(python, &monitor, || simulation.run())?;
+    let (result, interrupted) = hearing(python, Some(ending), || monitor.stop(), || simulation.run())?;
     if let Some(error) = interrupted.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(python)) {
         return Err(error);
     }
