@@ -1,5 +1,5 @@
 //! One look at a page: each owner's LVT compared with the others', its state, and its share of a core since
-//! the last look.
+//! the last look. CPU times of owners, and whether they live, come from /proc, all else from the page.
 //!
 //! Invariants: any bytes of the page give a look; the owner furthest behind comes first, and owners without
 //! an LVT that counts come last.

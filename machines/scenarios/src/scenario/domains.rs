@@ -1,5 +1,5 @@
 //! Guest domains: the sections `[[domain]]`, each of which describes some equal domains, and the groups in
-//! which their processes work together.
+//! which their processes work together. `Domains::specs` makes the domains of the machine of them.
 //!
 //! Invariant: the domains of a group follow each other, so that its processes have consecutive numbers.
 

@@ -1,4 +1,5 @@
-//! What is said of replications: to people, to programs, and to the output folder.
+//! What is said of replications: to people, to programs, and to the output folder, which gets summary.json
+//! and replications.csv with a row for each.
 //!
 //! Invariant: what is written into the folder depends on nothing of how the replications were run.
 

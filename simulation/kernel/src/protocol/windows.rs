@@ -1,4 +1,5 @@
-//! Common windows of simulated time, with a barrier between them.
+//! Common windows of simulated time, with a barrier between them. Steps of time without an event are passed
+//! over; the others are counted as they open, as those by distance are (`distances.rs`).
 
 use crate::Time;
 

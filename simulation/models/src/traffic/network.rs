@@ -1,4 +1,5 @@
-//! The road network: nodes, directed roads between them, and the light group of each approach.
+//! The road network: nodes, directed roads between them, and the light group of each approach. Nothing of it
+//! changes in a run: no road is closed or opened.
 //!
 //! Invariants: roads are sorted by (tail, head, order given), so the roads that leave a node are a run of
 //! road numbers (its *exits*, counted from 0); the roads that reach a node are its *approaches*, in the order

@@ -1,4 +1,5 @@
-//! The settings of Time Warp: how states are brought back, when messages are cancelled, how far ahead.
+//! The settings of Time Warp: how states are brought back, when messages are cancelled, how far ahead, and
+//! the memory beyond which a federate runs ahead no farther.
 
 use crate::Time;
 

@@ -2,7 +2,8 @@
 //!
 //! An interrupt ends the wait for a time or for a service, if the process has one, else the claim that it has
 //! made first; the others stay. Where it waits for nothing that can be interrupted, the interrupt waits until
-//! it does.
+//! it does. Waits that are no claims, such as for a message, end in `core/outcomes.rs`, which says which of
+//! them can be interrupted.
 //!
 //! Invariant: a process that is interrupted has no claim open and unanswered, or gets that answer next.
 
