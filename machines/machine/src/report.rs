@@ -3,7 +3,8 @@
 //! Invariant: everything here is a function of the spec.
 //!
 //! To add a counter, count it where the machine does the thing (switches and CPU times:
-//! `machine/dispatch.rs`), and show it in `command/src/machine/page.rs`.
+//! `machine/dispatch.rs`), and show it in `command/src/machine/page.rs`. A span that is still going on counts
+//! too when a domain leaves (`machine/build.rs`) and when the run ends (`machine.rs`).
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! A model of LPs behind one trait, whatever its type ([`AnyModel`]): its checks, its estimate of memory, and
-//! its run.
+//! its run, whose report and files come together here.
 
 use std::any::Any;
 use std::fmt::Debug;

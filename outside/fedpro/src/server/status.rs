@@ -1,4 +1,5 @@
-//! A local socket at which whoever connects gets the state of the host.
+//! A local socket at which whoever connects gets the state of the host. Nothing is read there, so that nobody
+//! can give orders by it.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -1,4 +1,6 @@
-//! From settings to federates, threads, and a run that is ready for its first event.
+//! From settings to federates, threads, and a run that is ready for its first event. Here the model is asked
+//! which federate has which LP; elsewhere it is asked for checks and estimates, and by the check of
+//! determinism (`watch/determinism/answers.rs`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

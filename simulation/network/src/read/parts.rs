@@ -1,4 +1,5 @@
-//! What elements of a platform have in common: profiles that hosts and links name, storage, properties.
+//! What elements of a platform have in common: profiles that hosts and links name, storage, properties, which
+//! are kept as text and mean nothing to the network.
 
 use std::collections::BTreeMap;
 
