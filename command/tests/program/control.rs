@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -215,4 +216,99 @@ fn a_run_of_processes_is_stepped_and_says_why_they_wait() {
     assert!(stderr(&refused).contains("is a model of processes, whose number of threads stays"));
     send(&run, Signal::INT);
     run.wait().unwrap();
+}
+
+/// A run whose owner this is.
+fn owned(folder: &Path, options: &[&str]) -> Running {
+    let arguments = [&["run", "long.toml", "--json", "--owned"], options].concat();
+    Running::start(
+        command(folder, &arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
+    )
+}
+
+/// Asks a run one thing after the other, and gives the answers.
+fn answers(run: &mut Running, requests: &[&str]) -> Vec<Value> {
+    let mut input = run.stdin.take().expect("it is piped");
+    let mut output = BufReader::new(run.stdout.take().expect("it is piped"));
+    let mut answers = Vec::new();
+    for request in requests {
+        writeln!(input, "{request}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        answers
+            .push(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{request}: {error}: {line:?}")));
+    }
+    (run.stdin, run.stdout) = (Some(input), Some(output.into_inner()));
+    answers
+}
+
+#[test]
+fn a_run_that_its_owner_advances_has_the_result_of_one_that_runs_through() {
+    let folder = folder();
+    let options = ["--set", "run.until=20s", "--set", "run.protocol=optimistic"];
+    let whole = summary(
+        &command(folder.path(), &[&["run", "long.toml", "--json"], &options[..]].concat()).output().unwrap(),
+    );
+    let mut run = owned(folder.path(), &options);
+    let requests = [
+        r#"{"until":"3s"}"#,
+        r#""window""#,
+        r#""event""#,
+        r#"{"state":511}"#,
+        r#""states""#,
+        r#"{"threads":2}"#,
+        r#"{"until":"3 parsecs"}"#,
+        r#"{"state":512}"#,
+        r#"{"send":{"to":1,"at":"2s","event":0}}"#,
+        r#"{"jump":1}"#,
+        r#"{"until":null}"#,
+    ];
+    let said = answers(&mut run, &requests);
+    assert_eq!(
+        (&said[0]["ok"]["time_s"], &said[0]["ok"]["reached"]),
+        (&3.0.into(), &"time".into()),
+        "{said:?}"
+    );
+    assert!(said[1]["ok"]["events"].as_u64() > said[0]["ok"]["events"].as_u64(), "{said:?}");
+    assert!(said[2]["ok"]["event"]["lp"].is_u64() && said[2]["ok"]["event"]["sent"].is_array(), "{said:?}");
+    assert_eq!(said[3]["ok"]["state"], said[4]["ok"]["states"][511], "{said:?}");
+    for (place, words) in [(6, "parsecs"), (7, "allowed: LPs below 512"), (8, ""), (9, "jump")] {
+        assert!(said[place]["error"].as_str().is_some_and(|error| error.contains(words)), "{said:?}");
+    }
+    assert_eq!((&said[10]["ok"]["reached"], &said[10]["ok"]["next_time_s"]), (&"end".into(), &Value::Null));
+    writeln!(run.stdin.as_mut().unwrap(), "\"finish\"").unwrap();
+    let stepped = summary(&run.wait_with_output());
+    assert_eq!((&stepped["digest"], &stepped["ended_by"]), (&whole["digest"], &"horizon".into()));
+}
+
+#[test]
+fn a_run_ends_where_its_owner_ends_it_or_has_gone() {
+    let folder = folder();
+    let endless = ["--set", "run.until=1000000h"];
+    for is_gone in [false, true] {
+        let mut run = owned(folder.path(), &endless);
+        let said = answers(&mut run, &[r#"{"until":"5s"}"#]);
+        match is_gone {
+            true => drop(run.stdin.take()),
+            false => writeln!(run.stdin.as_mut().unwrap(), "\"finish\"").unwrap(),
+        }
+        let output = run.wait_with_output();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (&ended["ended_by"], &ended["events_committed"]),
+            (&"interrupted".into(), &said[0]["ok"]["events"])
+        );
+    }
+}
+
+#[test]
+fn progress_is_written_as_lines_for_programs() {
+    let folder = folder();
+    let arguments = ["run", "long.toml", "--json", "--progress-lines", "--set", "run.until=2000s"];
+    let output = command(folder.path(), &arguments).output().unwrap();
+    let last = stderr(&output).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).next_back();
+    let progress = &last.expect("it takes more than a tenth of a second")["progress"];
+    assert!(progress["time_s"].as_f64() > Some(0.0) && progress["until_s"] == 2000.0, "{progress}");
+    assert!(progress["events"].as_u64() <= summary(&output)["events_committed"].as_u64(), "{progress}");
 }

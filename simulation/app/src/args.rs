@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use paceline_engine::MOST_THREADS;
 
+use crate::failure::CommandError;
 #[cfg(feature = "live")]
 use crate::live::LiveArguments;
 use crate::log::LogArguments;
@@ -242,6 +243,17 @@ pub struct ResultArguments {
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
 
+    /// Lets the program that has started the run advance it, by lines of JSON on standard input
+    ///
+    /// The run waits before its first event. Each line is answered by one on standard output; the summary
+    /// comes last. The run stops when standard input ends.
+    #[arg(long, requires = "json")]
+    pub owned: bool,
+
+    /// Writes progress as lines of JSON to standard error, ten a second, for a program that shows it
+    #[arg(long, requires = "json")]
+    pub progress_lines: bool,
+
     /// Prints the summary as one JSON object, and shows no progress
     #[arg(long)]
     pub json: bool,
@@ -255,8 +267,17 @@ impl ResultArguments {
     /// Whether the run waits before its first event.
     pub(crate) fn is_paused(&self) -> bool {
         #[cfg(feature = "live")]
-        return self.live.paused;
+        let is_paused = self.live.paused;
         #[cfg(not(feature = "live"))]
-        false
+        let is_paused = false;
+        is_paused || self.owned
+    }
+
+    /// An error where the run is `owned` and is one that cannot be.
+    pub(crate) fn refuse_owned(&self, what: &str, allowed: &str) -> Result<(), CommandError> {
+        if !self.owned {
+            return Ok(());
+        }
+        Err(CommandError::Option(format!("--owned is not for {what}; allowed: {allowed}")))
     }
 }

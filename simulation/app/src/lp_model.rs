@@ -244,7 +244,7 @@ fn executed<M: Results + 'static>(
 ) -> Result<(Report<M::Output>, M), RunError>
 where
     M::State: Serialize,
-    M::Event: Serialize,
+    M::Event: Serialize + DeserializeOwned,
 {
     #[cfg(feature = "live")]
     let (simulation, mut looker) = match live {

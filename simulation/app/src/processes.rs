@@ -61,6 +61,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     let loaded = loaded::read(program, source)?;
     let settings = &loaded.settings;
     results.log.suit(true)?;
+    results.refuse_owned("a model of processes", "a model of LPs; others can be stepped by `ctl`")?;
     let is_observed = results.trace.is_some() || results.log.log.is_some();
     if let (Some(federates), Some(why)) = (settings.federates, loaded.model.acts_at_once()) {
         warn(&format!(
@@ -95,10 +96,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     })?;
     let stop = control.clone();
     signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
-    let shown = control.clone();
-    let look = move || (shown.time().as_nanos(), format!("{} steps", text::count(shown.steps())));
-    let wanted = !results.json && !results.quiet;
-    let progress = Progress::show(settings.until.map(Time::as_nanos), wanted, look, || ());
+    let progress = show_progress(results, &control, settings.until);
     let watch = Watch {
         control,
         trace,
@@ -131,4 +129,15 @@ fn finished(source: &Source, loaded: Loaded, ran: Ran) -> (Finished, Vec<ResultF
     let subject = Subject { model: kind.name, scenario: source.name(), provenance };
     let run = Box::new(ProcessRun { settings, report });
     (Finished::new(subject, run, results.lines), results.files)
+}
+
+/// Shows how far a run is, as these arguments want it.
+fn show_progress(results: &ResultArguments, control: &Control, until: Option<Time>) -> Progress {
+    let shown = control.clone();
+    if results.progress_lines {
+        return Progress::lines(until, move || (shown.time(), shown.steps()));
+    }
+    let look = move || (shown.time().as_nanos(), format!("{} steps", text::count(shown.steps())));
+    let wanted = !results.json && !results.quiet;
+    Progress::show(until.map(Time::as_nanos), wanted, look, || ())
 }

@@ -1,7 +1,7 @@
-//! Progress on stderr during a run: simulated time, events a second, time left.
+//! Progress on stderr during a run: simulated time, events a second, time left; or lines of JSON.
 //!
 //! A thread of its own looks ten times a second. It sleeps on a channel, so that the end of the run wakes it
-//! at once. Nothing is shown where stderr is no terminal.
+//! at once. Nothing is shown where stderr is no terminal; lines of JSON are written to whatever it is.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use paceline_engine::Monitor;
 use paceline_kernel::Time;
+use serde_json::json;
 
 use crate::{terminal, text};
 
@@ -54,6 +55,22 @@ impl Progress {
             }
         };
         Self::show(until.map(Time::as_ticks), wanted, look, last)
+    }
+
+    /// Starts to write how far a run has come as lines of JSON on stderr, for a program that shows it by
+    /// itself: simulated seconds, those of the horizon where there is one, and events.
+    pub fn lines(until: Option<Time>, mut look: impl FnMut() -> (Time, u64) + Send + 'static) -> Self {
+        let until_s = until.map(Time::as_secs_f64);
+        let (end, ended) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                let (time, events) = look();
+                let time_s = time.as_secs_f64();
+                let said = json!({ "progress": { "time_s": time_s, "until_s": until_s, "events": events } });
+                eprintln!("{said}");
+            }
+        });
+        Self(Some((end, thread)))
     }
 
     /// Starts to show how far something has come on its way to `length`, if `wanted` and there is a terminal:

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_engine::{CheckpointFile, Monitor, Protocol, RunError};
+use paceline_kernel::Time;
 use paceline_results::ResultFile;
 
 #[cfg(target_os = "linux")]
@@ -24,7 +25,7 @@ use crate::output::Output;
 use crate::program::Program;
 use crate::progress::{self, Progress};
 use crate::signals;
-use crate::steer::{Steering, Watched};
+use crate::steer::{Owner, Steering, Watched};
 use crate::summary::{Finished, Subject};
 #[cfg(target_os = "linux")]
 use crate::together::{self, Together};
@@ -188,9 +189,11 @@ pub fn carry_out(
     if joined.is_some() && results.log.log.is_some() {
         return Err(CommandError::Option(ONE_PROCESS.into()));
     }
+    joined.iter().try_for_each(|_| results.refuse_owned("a run of several processes", "one process"))?;
     results.log.suit(false)?;
     let log = EventLog::open(&results.log)?.map(Arc::new);
     let steering = Steering::new(&monitor, results.is_paused());
+    let owner = results.owned.then(|| Owner::serve(&steering)).transpose()?;
     let is_elastic = settings.protocol != Protocol::Sequential;
     let watched = Watched::Lps { steering: steering.clone(), is_elastic };
     let control = Control::of_run(&scenario, &watched);
@@ -200,8 +203,7 @@ pub fn carry_out(
     if let Some(why) = settings.slow_check() {
         progress::warn(&why);
     }
-    let wanted = !results.json && !results.quiet;
-    let progress = Progress::start(&monitor, settings.until, wanted);
+    let progress = show_progress(results, &monitor, settings.until);
     let subject = Subject { model: kind.name, scenario, provenance };
     #[cfg(target_os = "linux")]
     let transport = joined.as_ref().map(Together::link);
@@ -221,6 +223,7 @@ pub fn carry_out(
         inputs,
     };
     let ran = model.execute(subject, how, progress);
+    owner.iter().for_each(Owner::close);
     #[cfg(target_os = "linux")]
     joined.into_iter().for_each(|joined| joined.dismiss(ran.as_ref().is_err_and(has_lost)));
     #[cfg(not(target_os = "linux"))]
@@ -234,6 +237,15 @@ pub fn carry_out(
     let (finished, files) = ran?;
     drop(control);
     finish(&finished, Written { output, files, log }, traced, results)
+}
+
+/// Shows how far a run is, as these arguments want it.
+fn show_progress(results: &ResultArguments, monitor: &Monitor, until: Option<Time>) -> Progress {
+    if results.progress_lines {
+        let monitor = monitor.clone();
+        return Progress::lines(until, move || (monitor.time(), monitor.events()));
+    }
+    Progress::start(monitor, until, !results.json && !results.quiet)
 }
 
 /// Finishes the log and the trace of a failed run, which are the most useful ones, and warns where they are

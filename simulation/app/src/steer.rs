@@ -7,6 +7,7 @@
 //! Invariants: however a run is steered, its result stays; a run that is not steered pays nothing; requests
 //! wait in a list that is bounded, and each gets one answer.
 
+mod owner;
 mod requests;
 mod stepped;
 
@@ -18,7 +19,9 @@ use std::time::Duration;
 use paceline_engine::{Monitor, Reached, Run, RunError};
 use paceline_kernel::{Model, Time};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+pub(crate) use owner::Owner;
 pub(crate) use requests::{Requests, Watched};
 
 use crate::text;
@@ -29,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const WAITING_MAX: usize = 32;
 
 /// What a run can be asked to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     /// Wait, once what is in hand is done.
     Pause,
@@ -43,6 +46,8 @@ pub(crate) enum Request {
     Checkpoint,
     /// Go as fast as real time times this; with none, as fast as it can.
     Pace(Option<f64>),
+    /// What the program asks that has started it, and that advances it.
+    Owner(owner::Wish),
 }
 
 type Answer = Result<String, String>;
@@ -63,6 +68,8 @@ struct State {
     requests: VecDeque<(Request, SyncSender<Answer>)>,
     /// Whether the run waits.
     is_paused: bool,
+    /// Whether its owner wants it to end where it is.
+    is_finished: bool,
     pace: Option<f64>,
     stage: Stage,
 }
@@ -142,7 +149,7 @@ impl Steering {
     pub(crate) fn drive<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
     where
         M::State: Serialize,
-        M::Event: Serialize,
+        M::Event: Serialize + DeserializeOwned,
     {
         self.state().stage = Stage::Driven;
         let driven = self.drive_on(run, look);
@@ -164,10 +171,10 @@ impl Steering {
     fn drive_on<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
     where
         M::State: Serialize,
-        M::Event: Serialize,
+        M::Event: Serialize + DeserializeOwned,
     {
         self.serve(run, look)?;
-        while run.run_until(Time::MAX)? == Reached::Paused {
+        while !self.state().is_finished && run.run_until(Time::MAX)? == Reached::Paused {
             self.serve(run, look)?;
         }
         Ok(())
@@ -177,7 +184,7 @@ impl Steering {
     fn serve<M: Model>(&self, run: &mut Run<M>, look: Look<'_, M>) -> Result<(), RunError>
     where
         M::State: Serialize,
-        M::Event: Serialize,
+        M::Event: Serialize + DeserializeOwned,
     {
         let mut has_waited = false;
         loop {
@@ -188,7 +195,7 @@ impl Steering {
             }
             look(run, false);
             let state = self.state();
-            if !state.is_paused || self.0.monitor.stopped() {
+            if !state.is_paused || state.is_finished || self.0.monitor.stopped() {
                 // What passed while it waited does not count as being late; a window was run as fast as it
                 // could.
                 if has_waited && state.pace.is_some() {
@@ -207,12 +214,16 @@ impl Steering {
     fn carry_out<M: Model>(&self, run: &mut Run<M>, request: Request) -> Result<Answer, RunError>
     where
         M::State: Serialize,
-        M::Event: Serialize,
+        M::Event: Serialize + DeserializeOwned,
     {
         if let Request::Pause | Request::Window | Request::Event = request {
             self.state().is_paused = true;
         }
+        if request == Request::Owner(owner::Wish::Finish) {
+            self.state().is_finished = true;
+        }
         Ok(Ok(match request {
+            Request::Owner(wish) => return owner::carry_out(run, wish),
             Request::Pause => format!("paused at {}", run.time()),
             Request::Go => {
                 self.state().is_paused = false;
@@ -222,13 +233,8 @@ impl Steering {
             Request::Window => {
                 let before = run.events();
                 run.set_pace(None);
-                let end = match run.next_time() {
-                    // Without lookahead an instant is the smallest window that comes to an end.
-                    Some(next) => next.saturating_add(run.model().lookahead().max(Time::TICK)),
-                    None => Time::MAX,
-                };
-                // Who asks for something else meanwhile asks the run back: it does the window first.
-                while run.run_until(end)? == Reached::Paused {}
+                let end = window_end(run);
+                advance(run, end)?;
                 let events = text::count(run.events() - before);
                 format!("paused at {}, {events} events on", run.time())
             }
@@ -260,5 +266,24 @@ impl Steering {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing that may panic is done while it is held.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the window ends that begins with the next event.
+fn window_end<M: Model>(run: &mut Run<M>) -> Time {
+    match run.next_time() {
+        // Without lookahead an instant is the smallest window that comes to an end.
+        Some(next) => next.saturating_add(run.model().lookahead().max(Time::TICK)),
+        None => Time::MAX,
+    }
+}
+
+/// Comes to a time. Who asks for something else meanwhile asks the run back: it comes to the time first.
+fn advance<M: Model>(run: &mut Run<M>, until: Time) -> Result<Reached, RunError> {
+    loop {
+        match run.run_until(until)? {
+            Reached::Paused => {}
+            reached => return Ok(reached),
+        }
     }
 }
