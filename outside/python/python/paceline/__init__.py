@@ -8,7 +8,8 @@
 '94aef0b7b3e1f3a2'
 
 Tables of results go to any library of data frames: ``polars.DataFrame(result.tables["flows"])``. `replicate`,
-`study`, `machine`, `compare`, `network` and `check` do what the commands of the program `paceline` do.
+`study`, `machine`, `compare`, `network` and `check` do what the commands of the program `paceline` do. `start` starts a
+run that is advanced step by step.
 
 `paceline.sim` has the interface of SimPy 4 for models of processes in Python:
 
@@ -31,6 +32,7 @@ from paceline._native import Table
 from paceline._network import network
 from paceline._program import RunError, ScenarioError
 from paceline._run import Comparison, MachineRun, Replications, Run, check, compare, machine, replicate, resume, run
+from paceline._stepped import StartedRun, start
 from paceline._study import Study, study
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Run",
     "RunError",
     "ScenarioError",
+    "StartedRun",
     "Study",
     "Table",
     "check",
@@ -57,11 +60,12 @@ __all__ = [
     "resume",
     "run",
     "seconds",
+    "start",
     "study",
 ]
 
 # What people read in tracebacks: where they import it from.
 for _kind in (Comparison, CompileError, Context, HandlerError, MachineRun, ModelRun, Replications, Rng, Run, RunError):
     _kind.__module__ = __name__
-for _kind in (ScenarioError, Study):
+for _kind in (ScenarioError, StartedRun, Study):
     _kind.__module__ = __name__

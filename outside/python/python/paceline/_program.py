@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sysconfig
-from typing import Optional
+import tempfile
+import threading
+from typing import Any, Callable, Iterator, Optional
 
-__all__ = ["RunError", "ScenarioError", "call"]
+__all__ = ["Conversation", "RunError", "ScenarioError", "call"]
 
 # Exit statuses of the program: a mistake of the scenario or an option, and the end by a signal, after a summary.
 FAILED, MISTAKE = 1, 2
 ENDED_BY_SIGNAL = (129, 130, 143)
-# How long Ctrl-C may go unnoticed at worst.
+# How long Ctrl-C may go unnoticed at worst, and how often progress is shown.
 WAKE_S = 0.5
+SHOW_S = 0.2
+
+# What takes the progress of a run: simulated seconds, those of the horizon or None, and events.
+Show = Callable[[float, Optional[float], int], None]
 
 
 class RunError(Exception):
@@ -54,21 +63,54 @@ def program() -> str:
     raise RunError("the program `paceline` is not there: pip install --force-reinstall paceline")
 
 
-def _output(child: subprocess.Popen[str]) -> tuple[str, str]:
+def _output(child: subprocess.Popen[str], look: Callable[[], None], every_s: float) -> tuple[str, str]:
     """What a program has printed by its end."""
     while True:
         try:
-            return child.communicate(timeout=WAKE_S)
+            out, said = child.communicate(timeout=every_s)
+            return out, said or ""
         except subprocess.TimeoutExpired:
             # A signal that comes just before the wait does not end it: Python acts on it between two waits.
-            continue
+            look()
 
 
-def call(*arguments: str, may_fail: bool = False) -> str:
+class _Progress:
+    """Standard error of a program that writes progress as lines of JSON, between other lines."""
+
+    def __init__(self, show: Show):
+        self._show, self._latest, self._shown = show, None, None
+        self._said: list[str] = []
+        self._end, self.write_end = os.pipe()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def begin(self) -> None:
+        os.close(self.write_end)
+        self._thread.start()
+
+    def look(self) -> None:
+        if self._latest is not self._shown:
+            self._shown = self._latest
+            self._show(self._latest["time_s"], self._latest["until_s"], self._latest["events"])
+
+    def said(self) -> str:
+        """The other lines. The program has ended."""
+        self._thread.join()
+        return "".join(self._said)
+
+    def _read(self) -> None:
+        with open(self._end, errors="replace") as lines:
+            for line in lines:
+                if line.startswith('{"progress":'):
+                    self._latest = json.loads(line)["progress"]
+                else:
+                    self._said.append(line)
+
+
+def call(*arguments: str, show: Optional[Show] = None, may_fail: bool = False) -> str:
     """What the program prints with these arguments.
 
-    Ctrl-C ends it, and then this is what it has printed so far. With `may_fail`, a summary of what has
-    failed in part is no error.
+    Ctrl-C ends it, and then this is what it has printed so far. `show` is called with its progress, by this thread.
+    With `may_fail`, a summary of what has failed in part is no error.
 
     Raises
     ------
@@ -77,24 +119,132 @@ def call(*arguments: str, may_fail: bool = False) -> str:
     RunError
         It failed, or has printed nothing.
     """
+    progress = _Progress(show) if show else None
+    options = ["--progress-lines"] if progress else []
     # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
     child = subprocess.Popen(
-        [program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [program(), *arguments, *options],
+        stdout=subprocess.PIPE,
+        stderr=progress.write_end if progress else subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
+    look, every_s = (lambda: None), WAKE_S
+    if progress:
+        progress.begin()
+        look, every_s = progress.look, SHOW_S
     try:
-        out, said = _output(child)
+        out, said = _output(child, look, every_s)
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
-        out, said = _output(child)
+        out, said = _output(child, look, every_s)
     except BaseException:
         child.kill()
         child.wait()
         raise
-    if may_fail and child.returncode == FAILED and out.startswith("{"):
-        return out
+    if progress:
+        progress.look()
+        said = progress.said()
+    has_summary = may_fail and child.returncode == FAILED and out.startswith("{")
+    return out if has_summary else concluded(child.returncode, out, said)
+
+
+def concluded(status: int, out: str, said: str) -> str:
+    """What a program has printed that has ended with this status, or the error that it said."""
     said = re.sub(r"^error: ", "", said.strip())
-    if child.returncode == MISTAKE:
+    if status == MISTAKE:
         raise ScenarioError(said)
-    if child.returncode != 0 and child.returncode not in ENDED_BY_SIGNAL or not out.strip():
-        raise RunError(said or f"the program ended with status {child.returncode}")
+    if status != 0 and status not in ENDED_BY_SIGNAL or not out.strip():
+        raise RunError(said or f"the program ended with status {status}")
     return out
+
+
+class Conversation:
+    """A run that this process owns: lines of JSON to it, and its answers (`paceline run --owned`)."""
+
+    def __init__(self, *arguments: str):
+        # In a file: a program whose standard error nobody reads must not come to stand.
+        self._said = tempfile.TemporaryFile("w+", errors="replace")
+        self._child = subprocess.Popen(
+            [program(), *arguments, "--json", "--owned"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            start_new_session=True,
+        )
+
+    def ask(self, request: Any) -> dict[str, Any]:
+        """Its answer to a request. Ctrl-C stops the run where it is, and is raised once it has answered.
+
+        Raises
+        ------
+        ValueError
+            It refuses the request, and goes on.
+        RunError, ScenarioError
+            It has ended by a mistake.
+        """
+        # A line that cannot be written was sent to a run that has ended, which the answer says.
+        with contextlib.suppress(BrokenPipeError):
+            self._write(request)
+        with self._stopped_by_ctrl_c():
+            line = self._child.stdout.readline()
+        if line.startswith('{"ok":'):
+            return json.loads(line)["ok"]
+        if line.startswith('{"error":'):
+            raise ValueError(json.loads(line)["error"])
+        # It has ended, with a summary where Ctrl-C has ended it.
+        self._conclude(line + self._rest())
+        raise RunError("the run has ended")
+
+    def finish(self) -> str:
+        """Ends the run where it is, and gives its summary."""
+        with contextlib.suppress(BrokenPipeError):
+            self._write("finish")
+        return self._conclude(self._rest())
+
+    def close(self) -> None:
+        """Ends the run without a summary."""
+        self._child.kill()
+        self._child.wait()
+        for stream in (self._child.stdin, self._child.stdout, self._said):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+    def _write(self, request: Any) -> None:
+        self._child.stdin.write(json.dumps(request) + "\n")
+        self._child.stdin.flush()
+
+    def _rest(self) -> str:
+        with self._stopped_by_ctrl_c():
+            return self._child.stdout.read()
+
+    def _conclude(self, out: str) -> str:
+        status = self._child.wait()
+        self._said.seek(0)
+        said = self._said.read()
+        self.close()
+        return concluded(status, out, said)
+
+    @contextlib.contextmanager
+    def _stopped_by_ctrl_c(self) -> Iterator[None]:
+        """Reading in it goes on after Ctrl-C, which ends the run."""
+
+        def stop(number: int, frame: Any) -> None:
+            interrupted.append(number)
+            self._child.send_signal(signal.SIGINT)
+
+        interrupted: list[int] = []
+        is_main = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGINT) if is_main else None
+        # Where the program handles Ctrl-C by itself, or ignores it, that stays.
+        if before is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if interrupted:
+            raise KeyboardInterrupt

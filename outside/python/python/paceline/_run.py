@@ -11,7 +11,7 @@ import tempfile
 from html import escape
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 
-from paceline import _program, _scenario
+from paceline import _program, _progress, _scenario
 from paceline._native import Table
 from paceline._scenario import Overrides, Scenario
 
@@ -204,6 +204,7 @@ def run(
     overrides: Overrides = None,
     threads: Optional[int] = None,
     out: Optional[Folder] = None,
+    progress: bool = False,
 ) -> Run:
     """Run a scenario of one of the models that come with Paceline.
 
@@ -221,6 +222,8 @@ def run(
     out
         A folder for `summary.json`, the tables as Parquet, and other files of the model; it is created. Without it,
         tables are kept as long as the `Run` is.
+    progress
+        Whether to show how far it is: in a notebook below the cell, elsewhere on standard error if that is a terminal.
 
     Returns
     -------
@@ -234,7 +237,7 @@ def run(
         The run failed.
     """
     with _scenario.path(scenario) as path:
-        return _run(["run", path, *_scenario.options(overrides, threads=threads)], out)
+        return _run(["run", path, *_scenario.options(overrides, threads=threads)], out, progress)
 
 
 def resume(
@@ -242,16 +245,17 @@ def resume(
     overrides: Overrides = None,
     threads: Optional[int] = None,
     out: Optional[Folder] = None,
+    progress: bool = False,
 ) -> Run:
     """Resume a run from its checkpoint, and run it to its end.
 
     Parameters
     ----------
     checkpoint
-        The file, which a run with the key ``run.checkpoint`` has written.
+        The file, which `StartedRun.checkpoint` or a run with the key ``run.checkpoint`` has written.
     overrides
         Keys of ``[run]`` that have another value than in the scenario, such as ``{"run.until": "40s"}``.
-    threads, out
+    threads, out, progress
         As `run` takes them.
 
     Returns
@@ -265,13 +269,16 @@ def resume(
     RunError
         The run failed.
     """
-    return _run(["resume", os.fspath(checkpoint), *_scenario.options(overrides, threads=threads)], out)
+    return _run(["resume", os.fspath(checkpoint), *_scenario.options(overrides, threads=threads)], out, progress)
 
 
-def _run(arguments: list[str], out: Optional[Folder]) -> Run:
+def _run(arguments: list[str], out: Optional[Folder], progress: bool) -> Run:
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress must be a bool, not {type(progress).__name__}")
     keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
     folder = os.fspath(out) if out is not None else keep.name
-    summary = json.loads(_program.call(*arguments, "--json", "--out", folder, "--parquet"))
+    with _progress.shown(progress) as show:
+        summary = json.loads(_program.call(*arguments, "--json", "--out", folder, "--parquet", show=show))
     return Run(summary, Tables(folder, keep))
 
 
