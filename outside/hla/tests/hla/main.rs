@@ -2,4 +2,5 @@
 
 mod descriptors;
 mod encoding;
+mod python;
 mod table;
