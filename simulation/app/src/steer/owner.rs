@@ -130,7 +130,7 @@ where
         Wish::Event => event(run, &mut said)?.err(),
         Wish::State(lp) => state(run, LpId(lp)).map(|state| said.insert("state".into(), state)).err(),
         Wish::States => {
-            let states: Said<Vec<_>> = run.states().map(|(lp, state)| value(state, &lp)).collect();
+            let states: Said<Vec<_>> = run.states().map(|(lp, state)| value(state, lp)).collect();
             states.map(|states| said.insert("states".into(), states.into())).err()
         }
         Wish::Send { to, at, event } => send(run, LpId(to), &at, event).err(),
@@ -178,13 +178,13 @@ where
             .sent
             .iter()
             .map(|sent| {
-                Ok(json!({ "to": sent.to.0, "time_s": seconds(sent.time), "event": value(&sent.event, &lp)? }))
+                Ok(json!({ "to": sent.to.0, "time_s": seconds(sent.time), "event": value(&sent.event, lp)? }))
             })
             .collect();
         Ok(json!({
             "lp": lp.0,
             "time_s": seconds(stepped.time),
-            "event": value(&stepped.event, &lp)?,
+            "event": value(&stepped.event, lp)?,
             "before": before.transpose()?,
             "after": state(run, lp)?,
             "sent": sent?,
@@ -203,7 +203,7 @@ where
     if lp.0 >= lps {
         return Err(format!("the state of {lp}; allowed: LPs below {lps}"));
     }
-    value(run.state(lp), &lp)
+    value(run.state(lp), lp)
 }
 
 fn send<M: Model>(run: &mut Run<M>, lp: LpId, at: &str, event: Value) -> Said<()>
@@ -217,7 +217,7 @@ where
     run.send(lp, at, event).map_err(|error| error.to_string())
 }
 
-fn value(what: &impl Serialize, lp: &LpId) -> Said<Value> {
+fn value(what: &impl Serialize, lp: LpId) -> Said<Value> {
     serde_json::to_value(what).map_err(|problem| format!("what {lp} has cannot be said in JSON: {problem}"))
 }
 
