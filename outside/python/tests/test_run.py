@@ -183,6 +183,7 @@ def test_machines_and_comparisons_give_one_schedule():
     assert list(both.policies) == ["credit", "psx"]
     assert both.policies["credit"]["schedule_digest"] == alone.schedule_digest
     assert alone.workloads[0]["name"] == "load" and alone.schedule_digest in repr(alone)
+    assert alone.schedule_digest in alone._repr_html_() and "psx" in both._repr_html_() and "credit 0" in repr(both)
     with pytest.raises(paceline.ScenarioError, match="credt"):
         paceline.compare(MACHINE, ["credt"])
     with pytest.raises(TypeError, match="policies must be a list"):

@@ -166,9 +166,15 @@ class MachineRun:
         """What ran in the machine's guests, with run times and results."""
         return self.summary["workloads"]
 
-    def __repr__(self) -> str:
+    def _facts(self) -> list[tuple[str, Any]]:
         names = ["policy", "ended_by", "machine_time_s", "schedule_digest"]
-        return "<MachineRun " + ", ".join(f"{name}={self.summary.get(name)}" for name in names) + ">"
+        return [(name, self.summary.get(name)) for name in names]
+
+    def __repr__(self) -> str:
+        return "<MachineRun " + ", ".join(f"{name}={value}" for name, value in self._facts()) + ">"
+
+    def _repr_html_(self) -> str:
+        return html(self._facts())
 
 
 class Comparison:
@@ -188,9 +194,14 @@ class Comparison:
         """The result under each policy, by its name."""
         return {of["policy"]: of for of in self.summary["policies"]}
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [(name, f"{of.get('machine_time_s')} s") for name, of in self.policies.items()]
+
     def __repr__(self) -> str:
-        times = ", ".join(f"{name} {of.get('machine_time_s')} s" for name, of in self.policies.items())
-        return f"<Comparison {times}>"
+        return "<Comparison " + ", ".join(f"{name} {time}" for name, time in self._facts()) + ">"
+
+    def _repr_html_(self) -> str:
+        return html(self._facts())
 
 
 def html(facts: list[tuple[str, Any]]) -> str:
