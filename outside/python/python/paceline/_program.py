@@ -173,6 +173,8 @@ class Conversation:
             text=True,
             start_new_session=True,
         )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        self._requests, self._answers = self._child.stdin, self._child.stdout
 
     def ask(self, request: Any) -> dict[str, Any]:
         """Its answer to a request. Ctrl-C stops the run where it is, and is raised once it has answered.
@@ -188,7 +190,7 @@ class Conversation:
         with contextlib.suppress(BrokenPipeError):
             self._write(request)
         with self._stopped_by_ctrl_c():
-            line = self._child.stdout.readline()
+            line = self._answers.readline()
         if line.startswith('{"ok":'):
             return json.loads(line)["ok"]
         if line.startswith('{"error":'):
@@ -207,17 +209,17 @@ class Conversation:
         """Ends the run without a summary."""
         self._child.kill()
         self._child.wait()
-        for stream in (self._child.stdin, self._child.stdout, self._said):
+        for stream in (self._requests, self._answers, self._said):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
 
     def _write(self, request: Any) -> None:
-        self._child.stdin.write(json.dumps(request) + "\n")
-        self._child.stdin.flush()
+        self._requests.write(json.dumps(request) + "\n")
+        self._requests.flush()
 
     def _rest(self) -> str:
         with self._stopped_by_ctrl_c():
-            return self._child.stdout.read()
+            return self._answers.read()
 
     def _conclude(self, out: str) -> str:
         status = self._child.wait()

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import sys
 import time
-from typing import Iterator, Optional
+from typing import Any, Iterator, Optional
 
 from paceline._program import Show
 
@@ -71,7 +71,7 @@ class _Line:
 class _Cell:
     """A bar below the cell of a notebook, which each new one replaces."""
 
-    def __init__(self, display: object) -> None:
+    def __init__(self, display: Any) -> None:
         self._speed, self._handle = _Speed(), display
 
     def show(self, time_s: float, until_s: Optional[float], events: int) -> None:

@@ -287,7 +287,7 @@ def _run(arguments: list[str], out: Optional[Folder], progress: bool) -> Run:
     if not isinstance(progress, bool):
         raise TypeError(f"progress must be a bool, not {type(progress).__name__}")
     keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
-    folder = os.fspath(out) if out is not None else keep.name
+    folder = keep.name if keep is not None else os.fspath(out or "")
     with _progress.shown(progress) as show:
         summary = json.loads(_program.call(*arguments, "--json", "--out", folder, "--parquet", show=show))
     return Run(summary, Tables(folder, keep))

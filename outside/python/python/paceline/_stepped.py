@@ -176,9 +176,10 @@ class StartedRun:
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if not 0 <= value < 2**32:
+    whole = int(value)
+    if not 0 <= whole < 2**32:
         raise ValueError(f"{name} is {value}; allowed: 0 to {2**32 - 1}")
-    return int(value)
+    return whole
 
 
 def _text(name: str, time: Any) -> str:
@@ -187,7 +188,7 @@ def _text(name: str, time: Any) -> str:
         return time
     if isinstance(time, bool) or not isinstance(time, numbers.Real):
         raise TypeError(f"{name} must be a number of seconds or a text such as '1.5h', not {type(time).__name__}")
-    if not 0 <= time < math.inf:
+    if not 0 <= float(time) < math.inf:
         raise ValueError(f"{name} is {time}; allowed: a finite number from 0")
     # The clock has nanoseconds.
     return f"{time}s" if isinstance(time, numbers.Integral) else f"{float(time):.9f}s"
@@ -230,7 +231,7 @@ def start(
     ...     print(run.finish().digest)
     """
     keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
-    folder = os.fspath(out) if out is not None else keep.name
+    folder = keep.name if keep is not None else os.fspath(out or "")
     more = []
     if checkpoint is not None:
         more = ["--checkpoint", os.fspath(checkpoint)]

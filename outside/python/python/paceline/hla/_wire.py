@@ -109,7 +109,7 @@ def encode(fields: tuple[Field, ...], values: dict[str, Any]) -> bytes:
     out = b""
     for number, field in enumerate(fields, 1):
         value = values.get(field.name)
-        for one in value if field.is_list else [value]:
+        for one in (value or []) if field.is_list else [value]:
             if one is not None:
                 out += _encoded(number, field, one)
     return out
