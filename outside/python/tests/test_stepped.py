@@ -147,8 +147,13 @@ def test_runs_end_with_their_owner_and_when_they_are_closed():
     assert children() == []
 
 
-def test_ctrl_c_stops_a_run_with_the_summary_so_far():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, interrupt])
+def test_ctrl_c_stops_a_run_with_the_summary_so_far(handler):
+    before = signal.signal(signal.SIGINT, handler)
     try:
         with paceline.start(SCENARIO, ENDLESS) as run:
             timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))

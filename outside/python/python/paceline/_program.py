@@ -226,7 +226,9 @@ class Conversation:
         self._said.seek(0)
         said = self._said.read()
         self.close()
-        return concluded(status, out, said)
+        # An answer that nobody has waited for, after Ctrl-C, is before the summary.
+        lines = [line for line in out.splitlines(True) if not line.startswith(('{"ok":', '{"error":'))]
+        return concluded(status, "".join(lines), said)
 
     @contextlib.contextmanager
     def _stopped_by_ctrl_c(self) -> Iterator[None]:
@@ -241,7 +243,11 @@ class Conversation:
         before = signal.getsignal(signal.SIGINT) if is_main else None
         # Where the program handles Ctrl-C by itself, or ignores it, that stays.
         if before is not signal.default_int_handler:
-            yield
+            try:
+                yield
+            except KeyboardInterrupt:
+                self._child.send_signal(signal.SIGINT)
+                raise
             return
         signal.signal(signal.SIGINT, stop)
         try:
