@@ -152,7 +152,7 @@ def sends_back(self, state, message, cx):
 
 
 def overflows(self, state, message, cx):
-    cx.schedule(1, message.kind * 40000)
+    cx.schedule(self.lookahead, message.kind * 40000)
 
 
 def is_beyond(self, state, message, cx):
@@ -235,12 +235,12 @@ def test_exceptions_of_events_that_are_rolled_back_do_not_count(kind):
 
 def sends_a_float(self, state, message, cx):
     state.n = 1
-    cx.schedule(1, 1.5)
+    cx.schedule(self.lookahead, 1.5)
 
 
 def sends_too_much(self, state, message, cx):
     state.n = 1
-    cx.schedule(1, 1, 2)
+    cx.schedule(self.lookahead, 1, 2)
 
 
 def waits_half(self, state, message, cx):
@@ -419,6 +419,7 @@ def test_states_are_arrays_in_the_order_of_lps():
     def numbers(self, state, message, cx):
         state.n, state.a[1] = cx.lp, -cx.lp
 
+    assert of(numbers)(7).run(compiled=False).summary["threads"] == 1
     run = of(numbers)(7).run(federates=3, threads=2, compiled=False)
     assert list(run.states["n"]) == list(range(7)) and list(run.states["a"][:, 1]) == [-lp for lp in range(7)]
     assert run.states.dtype == numpy.dtype([("n", "i8"), ("a", "i4", 3)])

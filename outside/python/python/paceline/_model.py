@@ -211,7 +211,8 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
             protocol : str
                 As `run.protocol` in scenarios. The digest does not depend on it.
             threads, federates : int, optional
-                As `run.threads` and `run.federates` in scenarios. The digest does not depend on them.
+                As `run.threads` and `run.federates` in scenarios. The digest does not depend on them. Plain Python
+                handlers run on one thread unless given.
             seed : int
                 The seed of all random numbers.
             compiled : bool, optional
@@ -234,7 +235,11 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
                 "threads": None if threads is None else _count("threads", threads),
                 "federates": None if federates is None else _count("federates", federates),
             }
-            return _run(self, declared, settings, has_numba() if compiled is None else compiled)
+            is_compiled = has_numba() if compiled is None else compiled
+            if not is_compiled and threads is None:
+                # Only one handler has the GIL at a time: others would wait for it.
+                settings["threads"] = 1
+            return _run(self, declared, settings, is_compiled)
 
         made.run = run  # type: ignore[attr-defined]
         return made
