@@ -1,6 +1,6 @@
 """Measures models of handlers in Python beside the same models in Rust, in turns, on one and on two threads.
 
-    python models.py [--rounds 5] [--lps 4096]
+    python compare_models.py [--rounds 5] [--lps 4096]
 
 It needs numba, and a wheel with the models in Rust: `maturin build --release --features reference` in this package.
 Each line gives nanoseconds an event, the median of the rounds with the least and greatest: of real time, and of
