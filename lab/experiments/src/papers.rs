@@ -14,7 +14,7 @@ const PAPERS: [Paper; 8] = [
         is: "S. B. Yoginath and K. S. Perumalla, \"Optimized Hypervisor Scheduler for Parallel Discrete Event Simulations on Virtual Machine Platforms\", \
              SIMUTools 2013.",
         terms: "CSX is Xen's credit scheduler, with the weight of DOM0 as a multiple of the guests'; PSX runs the VCPU with the least simulation time first; PSX+ is \
-                ours. CONS and OPT: federates are synchronized conservatively or optimistically. Loads are PHOLD: BLB (balanced: 1 LP a federate), ULB \
+                ours, with the same reports of federates as PSX where nothing else is said. CONS and OPT: federates are synchronized conservatively or optimistically. Loads are PHOLD: BLB (balanced: 1 LP a federate), ULB \
                 (unbalanced: 1.5 messages an LP) and HLB (high: 100 LPs a federate, 100 messages an LP); VSB is traffic on a grid of roads. LOC is the \
                 percentage of messages that stay in their federate. A gain is the run time under CSX by that under the other scheduler.",
     },

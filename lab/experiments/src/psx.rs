@@ -1,17 +1,18 @@
 //! The experiments of the PSX paper: least simulation time first among the VCPUs of a host.
 //!
-//! What the paper leaves open, and what is assumed here: federates that wait poll without end (other ways to
-//! wait are compared in `psx-wait`); reductions for LBTS and GVT go up and down a binary tree, and a federate
-//! takes part in the next one after 256 events or when it has nothing to do; DOM0 has Xen's default of a VCPU
-//! for each PCPU; if all messages stay in their federate (LOC 100), the model declares no channels between
-//! federates, and they do not wait for LBTS.
+//! What the paper leaves open is one vector for all figures (`calibration/psx.toml`, see `fit`): how long a
+//! federate polls before it blocks (`psx-wait` compares other ways to wait), what an event takes, after how
+//! many ticks PSX reads a page again, how many VCPUs of DOM0 carry packets, the tree of reductions, how far
+//! optimistic federates run ahead. What is assumed besides: a federate takes part in the next reduction after
+//! 256 events or when it has nothing to do; if all messages stay in their federate (LOC 100), the model
+//! declares no channels between federates, and they do not wait for LBTS.
 //!
-//! Where a figure differs, one of these is swept: the VCPUs of DOM0 that carry packets (`weights`), the tree
-//! of reductions, how far optimistic federates run ahead (`unstated`), and what an event takes (`unstated`,
-//! `strong_scaling`). No single value of any of them serves all figures.
+//! Where a figure differs, one of these is swept: the VCPUs of DOM0 (`weights`), the tree of reductions, how
+//! far optimistic federates run ahead (`unstated`), and what an event takes (`unstated`, `strong_scaling`).
 
 mod claims;
 mod gains;
+mod reports;
 mod runs;
 mod scaling;
 mod strong_scaling;
@@ -24,7 +25,7 @@ mod weights;
 
 use crate::parameters::kinds::{Kind, count, number, secs};
 use crate::prelude::*;
-pub(crate) use runs::{Case, Gear, Load, Scheduler};
+pub(crate) use runs::{Case, Gear, Load, Reports, Scheduler};
 
 catalogue! {
     "psx-fig6": "BLB over the weight of DOM0 under CSX, 24 domains", SimulatedMachine => weights::plan;
@@ -41,6 +42,7 @@ catalogue! {
     "psx-fig13": "VSB, 64 domains: events processed over run time", SimulatedMachine => traffic::fig13;
     "psx-fig14": "VSB, 32 and 64 domains: strong scaling", SimulatedMachine => strong_scaling::fig14;
     "psx-wait": "What the gain of PSX owes to how federates wait", SimulatedMachine => waits::plan;
+    "psx-plus": "What PSX+ gains by its rule, and by each further report", SimulatedMachine => reports::plan;
 }
 
 /// A number of domains: a simulation has several.

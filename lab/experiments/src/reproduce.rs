@@ -11,6 +11,7 @@ use crate::Experiment;
 use crate::batch::{Batch, Ran, Setup};
 use crate::papers::introduction;
 use crate::plan::{Cell, Results};
+use crate::vectors;
 
 /// How far all experiments together have come.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,8 @@ pub fn reproduce(
     });
     let introduced = |mut finding: Finding| {
         finding.about.splice(0..0, introduction(&finding.name));
+        let value = |name: &str| setup.calibration.get(name);
+        finding.fit = vectors::of(&finding.name).and_then(|open| open.fit_of(&finding, value));
         if let Some((_, differences)) = other.as_ref().filter(|(name, _)| *name == finding.name) {
             finding.notes.insert(0, differences.clone());
             finding.parameters.clone_from(differences);

@@ -83,9 +83,9 @@ pub fn write(
     title: &str,
     form: &str,
     findings: &[Finding],
-    appendix: Option<&Appendix>,
+    appendices: &[Appendix],
 ) -> Result<(), CommandError> {
-    let html = page(title, &[form.into(), made()], findings, appendix);
+    let html = page(title, &[form.into(), made()], findings, appendices);
     for (name, text) in [(REPORT, format!("{}\n", json(findings))), ("report.html", html)] {
         output.write(name, |file| file.write_all(text.as_bytes()));
     }
@@ -123,6 +123,10 @@ fn in_words(findings: &[Finding]) -> String {
         printed +=
             &format!("{}: {} ({wall} s)\n  {}\n", finding.name, finding.title, finding.ran_on.sentence());
         printed += &format!("  Verdict: {}\n{}\n", finding.verdict().name(), grid(&finding.check_table()));
+        if let Some(fit) = &finding.fit {
+            let (vector, error) = (fit.vector_sentence(), fit.error_sentence());
+            printed += &format!("  {vector}\n  {error}\n{}\n", grid(&fit.table()));
+        }
         for sweep in &finding.sweeps {
             printed += &format!("  {}\n", sweep.sentence());
         }

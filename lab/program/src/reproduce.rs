@@ -14,7 +14,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use paceline_app::failure::CommandError;
 use paceline_app::stdout;
 use paceline_experiments::{
-    Experiment, Given, Progress, Sensitivity, Setup, experiments, reproduce as run, sensitivity,
+    CalibrateError, Experiment, Given, Progress, Sensitivity, Setup, calibrate, experiments, overview,
+    reproduce as run, sensitivity,
 };
 use paceline_report::Appendix;
 use paceline_scenario::ScenarioError;
@@ -39,36 +40,42 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), CommandError> {
     if arguments.parameters {
         return stdout::print(one(&choose(&all, arguments)?, "--parameters")?.parameters);
     }
+    if let Some(paper) = &arguments.calibrate {
+        return fit(paper, &all, arguments.quick);
+    }
     let (chosen, setup) = set_up(&all, arguments)?;
     // A mistake in parameters is reported before anything is written or run.
     chosen.iter().try_for_each(|experiment| experiment.plan(&setup).map(drop))?;
     let names: Vec<_> = chosen.iter().map(|experiment| experiment.name).collect();
     let output = arguments.out.as_deref().map(|folder| findings::open(folder, &names)).transpose()?;
-    let shown = !arguments.json && io::stderr().is_terminal();
-    let bar = if shown { bar() } else { ProgressBar::hidden() };
-    let mut progress = |now: Progress| {
-        bar.set_length(now.cells as u64);
-        bar.set_position(now.done as u64);
-        bar.set_message(now.last);
-    };
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let bar = bar(!arguments.json && io::stderr().is_terminal());
+    let mut progress = |now: Progress| advance(&bar, now);
+    let workers = workers();
     let found = run(&chosen, &setup, workers, &mut progress)?;
     let constants = match arguments.sensitivity {
         true => Some(sensitivity(&chosen, &setup, workers, &mut progress)?),
         false => None,
     };
     bar.finish_and_clear();
-    let appendix = constants.map(|Sensitivity { table, notes }| Appendix { about: notes, table });
+    let sensitive =
+        constants.map(|Sensitivity { table, notes }| Appendix { about: notes, table, first: false });
+    let overview = overview(&found);
+    let appendices: Vec<_> = overview.iter().chain(&sensitive).cloned().collect();
     // Whoever has nowhere to write them wants to see them all the same.
     let written = output.map_or(Ok(()), |output| {
         let form = findings::form(arguments.quick);
-        findings::write(output, "Published experiments", form, &found, appendix.as_ref())
+        findings::write(output, "Published experiments", form, &found, &appendices)
     });
-    match appendix {
-        Some(Appendix { about, table }) => {
+    match sensitive {
+        Some(Appendix { about, table, .. }) => {
             stdout::print(&format!("{}\n\n{}\n", findings::grid(&table), about.join("\n")))?;
         }
-        None => findings::print(&found, Form::new(arguments.json, arguments.all), "")?,
+        None => {
+            let before = overview.map_or(String::new(), |Appendix { about, table, .. }| {
+                format!("{}\n{}\n\n", findings::grid(&table), about.join("\n"))
+            });
+            findings::print(&found, Form::new(arguments.json, arguments.all), &before)?;
+        }
     }
     written
 }
@@ -83,6 +90,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), CommandError> {
     let refused = [
         ("--sensitivity", arguments.sensitivity),
         ("--parameters", arguments.parameters),
+        ("--calibrate", arguments.calibrate.is_some()),
         ("--from", arguments.from.is_some()),
         ("--set", !arguments.overrides.is_empty()),
     ];
@@ -104,7 +112,7 @@ fn in_xen(arguments: &ReproduceArguments) -> Result<(), CommandError> {
     })?;
     let written = output.map_or(Ok(()), |output| {
         let form = findings::form(arguments.quick);
-        findings::write(output, "Schedulers in Xen beside the simulated machine", form, &found, None)
+        findings::write(output, "Schedulers in Xen beside the simulated machine", form, &found, &[])
     });
     let mut side_by_side = String::new();
     for table in found.iter().flat_map(|finding| &finding.tables) {
@@ -166,7 +174,33 @@ fn near(name: &str, all: &[Experiment]) -> Vec<&'static str> {
     names
 }
 
-fn bar() -> ProgressBar {
+/// Fits what the source leaves open, and prints its file.
+fn fit(paper: &str, all: &[Experiment], quick: bool) -> Result<(), CommandError> {
+    let bar = bar(io::stderr().is_terminal());
+    let setup = Setup { quick, ..Setup::default() };
+    let file = calibrate(paper, all, &setup, workers(), &mut |now| advance(&bar, now));
+    bar.finish_and_clear();
+    match file {
+        Ok(text) => stdout::print(&text),
+        Err(CalibrateError::Parameters(error)) => Err(error.into()),
+        Err(error) => Err(CommandError::Option(error.to_string())),
+    }
+}
+
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn advance(bar: &ProgressBar, now: Progress) {
+    bar.set_length(now.cells as u64);
+    bar.set_position(now.done as u64);
+    bar.set_message(now.last);
+}
+
+fn bar(shown: bool) -> ProgressBar {
+    if !shown {
+        return ProgressBar::hidden();
+    }
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {elapsed} elapsed, {msg}");
     ProgressBar::new(0).with_style(style.expect("the template is sound"))
 }

@@ -9,6 +9,7 @@
 //! a number of which nothing is known (NaN) never meets a criterion. An interval that has a bound within it
 //! decides nothing.
 
+mod distance;
 mod estimate;
 mod shape;
 #[cfg(test)]

@@ -2,8 +2,10 @@
 //!
 //! Invariant: as JSON a finding is `{"name", "ran_on", "verdict", "checks": [{"what", "must", "published",
 //! "ours", "verdict"}], "sweeps": [..], "wall_seconds"}` and nothing else, but `"parameters"` where these are
-//! not the built-in ones: figures and tables are for the page alone. A sweep is `{"check", "quantity",
-//! "unit", "ours", "measured", "measured_unit", "curves": [{"name", "points", "wanted"}], "sentence"}`.
+//! not the built-in ones, and `"fit": {"vector": {NAME: VALUE}, "vectors_tried", "rows": [{"what", "half",
+//! "published", "ours", "error"}], "unserved": [..]}` where a vector was fitted: figures and tables are for
+//! the page alone. A sweep is `{"check", "quantity", "unit", "ours", "measured", "measured_unit", "curves":
+//! [{"name", "points", "wanted"}], "sentence"}`.
 //!
 //! To add a column to the table of checks, change `check_table`. What must be true and what follows from it
 //! is in `criterion`; the sign of a verdict on the page is in `result` of `page/parts.rs`.
@@ -13,6 +15,8 @@ use serde::{Serialize, Serializer};
 
 use crate::criterion::{Criterion, Ours};
 use crate::figure::Figure;
+use crate::fit::Fit;
+use crate::number::number;
 use crate::sweep::Sweep;
 use crate::table::Table;
 
@@ -129,6 +133,24 @@ impl Check {
         self.criterion.must_text(&self.ours.unit)
     }
 
+    /// What the source states for the one at `place` of ours, and that one.
+    pub fn place(&self, place: usize) -> (String, String) {
+        let published = match &self.criterion {
+            Criterion::Number { published, words, .. } => {
+                let number = published.get(place).or(published.last()).map(|one| number(*one));
+                let number = format!("{} {}", number.unwrap_or_default(), self.ours.unit);
+                let number = number.trim_end();
+                if words.is_empty() { number.to_owned() } else { format!("{number} ({words})") }
+            }
+            _ => self.published(),
+        };
+        let one = self.ours.values.get(place).copied();
+        (
+            published,
+            Ours { values: one.into_iter().collect(), detail: String::new(), ..self.ours.clone() }.text(),
+        )
+    }
+
     /// What was found, with its unit, or why nothing was.
     pub fn ours(&self) -> String {
         match &self.criterion {
@@ -176,6 +198,8 @@ pub struct Finding {
     pub about: Vec<String>,
     /// The claims checked.
     pub checks: Vec<Check>,
+    /// What was fitted and what predicted, if its source leaves quantities open.
+    pub fit: Option<Fit>,
     /// For checks that are not reproduced, what would have to be true.
     pub sweeps: Vec<Sweep>,
     /// The figures redrawn.
@@ -243,14 +267,17 @@ impl Serialize for Check {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let others = usize::from(!self.parameters.is_empty());
+        let others = usize::from(!self.parameters.is_empty()) + usize::from(self.fit.is_some());
         let mut object = serializer.serialize_struct("Finding", 6 + others)?;
         object.serialize_field("name", &self.name)?;
         object.serialize_field("ran_on", self.ran_on.name())?;
         object.serialize_field("verdict", self.verdict().name())?;
         object.serialize_field("checks", &self.checks)?;
         object.serialize_field("sweeps", &self.sweeps)?;
-        if others > 0 {
+        if let Some(fit) = &self.fit {
+            object.serialize_field("fit", fit)?;
+        }
+        if !self.parameters.is_empty() {
             object.serialize_field("parameters", &self.parameters)?;
         }
         object.serialize_field("wall_seconds", &self.wall_seconds)?;

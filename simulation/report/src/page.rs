@@ -17,26 +17,30 @@ pub use document::{Chapter, document};
 use parts::{figure, html_page, ids, result, table};
 
 /// A table about all findings together.
+///
+/// What a reader must know before the findings is shown above them, all else below.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Appendix {
     /// What it says, a paragraph each.
     pub about: Vec<String>,
     /// The table. Its title is the heading.
     pub table: Table,
+    /// Whether it is shown above the findings.
+    pub first: bool,
 }
 
 /// A page about `findings`, in their order: all verdicts at the top, then a section for each. `lead` is what
-/// is said first, a paragraph each: how it was run, with what. `appendix` is shown last: what is true of all
-/// of them together.
+/// is said first, a paragraph each: how it was run, with what. `appendices` are what is true of all of them
+/// together.
 ///
 /// ```
 /// use paceline_report::{Finding, page};
 ///
 /// let finding = Finding { name: "psx-fig12".into(), title: "Gain & domains".into(), ..Finding::default() };
-/// let page = page("Experiments", &["A quick run.".into()], &[finding], None);
+/// let page = page("Experiments", &["A quick run.".into()], &[finding], &[]);
 /// assert!(page.contains("Gain &amp; domains") && page.contains(r##"href="#psx-fig12""##));
 /// ```
-pub fn page(title: &str, lead: &[String], findings: &[Finding], appendix: Option<&Appendix>) -> String {
+pub fn page(title: &str, lead: &[String], findings: &[Finding], appendices: &[Appendix]) -> String {
     let ids = ids(findings.iter().map(|finding| finding.name.as_str()));
     let shown = || findings.iter().zip(&ids);
     let head = html! {
@@ -45,18 +49,25 @@ pub fn page(title: &str, lead: &[String], findings: &[Finding], appendix: Option
     };
     let main = html! {
         (summary(findings, &ids))
+        @for (place, appendix) in appendices.iter().enumerate().filter(|(_, one)| one.first) {
+            (of_all(appendix, place))
+        }
         @for (finding, id) in shown() { (section(finding, id)) }
-        @if let Some(appendix) = appendix { (last(appendix)) }
+        @for (place, appendix) in appendices.iter().enumerate().filter(|(_, one)| !one.first) {
+            (of_all(appendix, place))
+        }
     };
     html_page(title, &head, &main)
 }
 
-/// What is shown last.
-fn last(appendix: &Appendix) -> Markup {
+/// What is true of all findings together.
+fn of_all(appendix: &Appendix, place: usize) -> Markup {
+    let id = format!("appendix:{place}");
+    let heading = format!("{id}:heading");
     html! {
-        section id="appendix" aria-labelledby="appendix:heading" {
+        section id=(id) aria-labelledby=(heading) {
             a class="top" href="#top" { "to the top" }
-            h2 id="appendix:heading" { (printable(appendix.table.title())) }
+            h2 id=(heading) { (printable(appendix.table.title())) }
             @for paragraph in &appendix.about { p { (printable(paragraph)) } }
             (table(&appendix.table))
         }
@@ -130,11 +141,16 @@ fn section(finding: &Finding, id: &str) -> Markup {
             p class="name" { code { (printable(&finding.name)) } " · " (result(finding.verdict())) }
             p { strong { (finding.ran_on.sentence()) } }
             @for paragraph in &finding.about { p { (printable(paragraph)) } }
+            @if let Some(fit) = &finding.fit {
+                p { (printable(&fit.vector_sentence())) }
+                p { (printable(&fit.error_sentence())) }
+            }
             @if finding.checks.is_empty() {
                 p { "Nothing is checked." }
             } @else {
                 (checks(finding))
             }
+            @if let Some(fit) = &finding.fit { (table(&fit.table())) }
             @for (place, sweep) in finding.sweeps.iter().enumerate() {
                 p { (printable(&sweep.sentence())) }
                 (figure(&sweep.figure(), &format!("{id}:sweep:{place}")))

@@ -22,9 +22,6 @@ const SLIGHT: f64 = 0.10;
 const LEAST_CHANGE: &str = "change over MTUs with marshalling off and on";
 const STEPS: u32 = 1_000;
 
-/// Messages that the kernel joins in a packet without marshalling: each is sent at once.
-const JOINED: u32 = 1;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     pub hosts: u32,
@@ -41,18 +38,13 @@ impl Case {
     }
 
     fn cell(self, setup: &Setup) -> Cell {
-        self.joining(JOINED, setup)
-    }
-
-    /// Its cell with a kernel that joins other numbers of messages, which its key does not name.
-    fn joining(self, joined: u32, setup: &Setup) -> Cell {
         let calibration = setup.calibration.clone();
         let weight = f64::from(self.hosts) * f64::from(self.steps) * if self.marshalling { 0.1 } else { 1.0 };
-        let job = move || self.simulate(joined, &calibration);
+        let job = move || self.simulate(&calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
 
-    fn simulate(self, joined: u32, calibration: &Calibration) -> Found<Measure> {
+    fn simulate(self, calibration: &Calibration) -> Found<Measure> {
         let steps = self.steps;
         let runtime = Runtime::Signals;
         let threads = runtime.threads();
@@ -60,7 +52,7 @@ impl Case {
             message_bytes: calibration.get("artis.message_bytes") as u32,
             mtu_bytes: self.mtu_bytes,
             limit_ns: self.marshalling.then(|| calibration.get("artis.frame_limit")),
-            joined,
+            joined: calibration.get("artis.joined") as u32,
             marshal_ns: calibration.get("artis.marshal") as f64,
             look_ns: calibration.get("artis.look"),
         });
@@ -169,10 +161,10 @@ pub fn fig5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
     // Up to all that fit into the largest MTU.
     let joined = parameters.tried("joined", &count(1..=1_000))?;
     let quantity = Axis::linear("number of messages that TCP may join in a packet without marshalling", "");
-    let joined = Over::parameter("joined", quantity, &joined, JOINED.into(), setup);
+    let joined = Over::constant("artis.joined", quantity, &joined, setup);
     let mut cells = runs.cells(setup);
-    cells.extend(joined.cells(setup, |joined, setup| {
-        let off = |mtu: &u32| runs.case(runs.hosts[0], *mtu, false).joining(joined as u32, setup);
+    cells.extend(joined.cells(setup, |_, setup| {
+        let off = |mtu: &u32| runs.case(runs.hosts[0], *mtu, false).cell(setup);
         runs.mtus.iter().map(off).collect::<Vec<_>>()
     }));
     Ok(Plan::new(cells, move |results| {

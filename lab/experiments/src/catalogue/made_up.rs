@@ -7,6 +7,7 @@ use paceline_report::{Verdict, svg};
 
 use crate::experiments;
 use crate::prelude::*;
+use crate::vectors::{self, halves::rows};
 
 /// The plan of the experiment `name` with its built-in parameters.
 pub fn planned(name: &str, setup: &Setup) -> Plan {
@@ -49,7 +50,7 @@ pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
 #[test]
 fn all_are_there_in_the_order_of_the_papers() {
     let names: Vec<_> = experiments().iter().map(|experiment| experiment.name).collect();
-    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-wait \
+    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-wait psx-plus \
                     nsx-fig10 nsx-fig11 nsx-fig12 nsx-fig13 nsx-dynamic \
                     sg-fig1 sg-fig2 sg-fig3 sg-bind sg-parmap sg-threshold \
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
@@ -128,6 +129,33 @@ fn a_check_that_differs_is_swept_and_its_sweep_misses_with_our_own_value() {
             }
             assert!(sweeps > 0, "{name}: nothing is swept");
         }
+    }
+}
+
+#[test]
+fn both_forms_have_the_same_numbers_in_the_same_halves() {
+    for open in vectors::all() {
+        for (place, name) in open.experiments.iter().enumerate() {
+            let of = |quick| {
+                let finding = judged(planned(name, &Setup { quick, ..Setup::default() }), whatever(0));
+                let rows = rows(&finding, place).into_iter();
+                rows.map(|row| (row.what, row.half.name())).collect::<Vec<_>>()
+            };
+            assert_eq!(of(true), of(false), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_file_of_a_vector_is_what_a_search_writes() {
+    let known: Vec<_> = experiments().iter().map(|experiment| experiment.name).collect();
+    for (paper, text) in vectors::FILES {
+        let open = vectors::Open::read(paper, text).expect("it is sound");
+        assert_eq!(open.text(), text, "{paper}: written by `paceline reproduce --calibrate {paper}`");
+        assert!(open.experiments.iter().all(|name| known.contains(&name.as_str())), "{paper}");
+        assert_eq!(open.vectors > 0, !open.rows.is_empty(), "{paper}: a search leaves a record");
+        let is_of_the_table = open.quantities.iter().all(|tried| tried.fitted == tried.constant.value);
+        assert!(open.vectors > 0 || is_of_the_table, "{paper}: only a search changes a vector");
     }
 }
 

@@ -27,6 +27,9 @@ const SPREAD_US: u64 = 20_000;
 /// switch take.
 const SPIN_NS: u64 = 100_000;
 
+/// Who polls for so long never comes to block.
+const POLLS_ON_US: u64 = 1_000_000;
+
 /// An application: its VMs, and whether it is LU.
 pub struct Application {
     pub domains: Vec<usize>,
@@ -61,7 +64,7 @@ impl Rig {
     /// The machine for run `number` of `case`, with a part of the work.
     pub fn new(case: Case, calibration: &Calibration, part: Part, number: u64) -> Found<Self> {
         let mut spec = MachineSpec { costs: costs(calibration, case.variant), ..MachineSpec::default() };
-        spec.hosts.extend((0..HOSTS).map(|host| host_of(case, host)));
+        spec.hosts.extend((0..HOSTS).map(|host| host_of(case, calibration, host)));
         let latency_ns = calibration.get("cs.latency");
         spec.links.push(LinkSpec { from: 0, to: 1, latency_ns, bits_per_second: LINK });
         let calibration = calibration.clone();
@@ -114,7 +117,11 @@ impl Rig {
         let wait = match self.case.variant {
             Variant::Blocking => Wait::Block,
             Variant::Turns { blocks: true, .. } => Wait::PollThenBlock(SPIN_NS),
-            _ => Wait::Poll,
+            Variant::Turns { blocks: false, .. } => Wait::Poll,
+            _ => match self.calibration.get("cs.poll") {
+                long_us if long_us >= POLLS_ON_US => Wait::Poll,
+                poll_us => Wait::PollThenBlock(1_000 * poll_us),
+            },
         };
         let acknowledges = self.case.variant != Variant::NoAcknowledgements;
         Mpi { wait, acknowledges, ..Mpi::default() }
@@ -134,16 +141,18 @@ impl Rig {
     }
 }
 
-fn host_of(case: Case, number: u32) -> HostSpec {
+fn host_of(case: Case, calibration: &Calibration, number: u32) -> HostSpec {
     let mut host = HostSpec::new(format!("host{number}"), PCPUS, case.scheduler.kind);
     if let Some(choice) = case.scheduler.choice {
         let ports = if case.variant == Variant::MorePorts { 4_096 } else { 1_024 };
         host.policy.settings.set("choice", Setting::Word(choice.into()));
         host.policy.settings.set("ports", Setting::Count(ports));
     }
-    if let Variant::Turns { turn_us, .. } = case.variant {
-        host.policy.settings.set("quantum", Setting::Nanos(turn_us * 1_000));
-    }
+    let turn_us = match case.variant {
+        Variant::Turns { turn_us, .. } => turn_us,
+        _ => calibration.get("cs.turn"),
+    };
+    host.policy.settings.set("quantum", Setting::Nanos(turn_us * 1_000));
     if let Variant::Dom0Slice(slice_us) = case.variant {
         host.dom0_settings.set("slice", Setting::Nanos(slice_us * 1_000));
     }

@@ -37,7 +37,8 @@ pub struct Grid {
 
 pub fn table5(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let eps = Grid::read(ep, TABLE5, parameters)?;
-    Ok(Plan::new(eps.cells(setup), move |results| judge5(results, &eps)))
+    let turn_us = setup.calibration.get("cs.turn");
+    Ok(Plan::new(eps.cells(setup), move |results| judge5(results, &eps, turn_us)))
 }
 
 pub fn table6(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
@@ -45,7 +46,8 @@ pub fn table6(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenar
     let turns = Turns::read(lus.clone(), setup, parameters)?;
     let mut cells = lus.cells(setup);
     cells.extend(turns.cells(setup));
-    Ok(Plan::new(cells, move |results| judge6(results, &lus, &turns)))
+    let turn_us = setup.calibration.get("cs.turn");
+    Ok(Plan::new(cells, move |results| judge6(results, &lus, &turns, turn_us)))
 }
 
 impl Grid {
@@ -125,7 +127,7 @@ impl Grid {
     }
 }
 
-fn judge5(results: &Results, eps: &Grid) -> Found<Finding> {
+fn judge5(results: &Results, eps: &Grid, turn_us: u64) -> Found<Finding> {
     let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         for count in 1..=4 {
@@ -154,8 +156,8 @@ fn judge5(results: &Results, eps: &Grid) -> Found<Finding> {
     let indexed = claims.if_planned("what 4 EP at once lose with an index", indexed)?;
     let mut notes = vec![format!(
         "The overhead is the scan: 1,024 ports (32-bit guests of Xen 4.1; 64-bit ones have 4,096) of every candidate at every \
-         turn of 500 us. The published {published:.0} % at 4 would be {:.0} us a candidate.",
-        published / 100.0 * 500.0 / 4.0
+         turn of {turn_us} us. The published {published:.0} % at 4 would be {:.0} us a candidate.",
+        published / 100.0 * turn_us as f64 / 4.0
     )];
     notes
         .extend(indexed.map(|longer| {
@@ -191,7 +193,7 @@ pub fn wanted6(lus: &Grid, scheduler: Scheduler, count: u32) -> Wanted {
     }
 }
 
-fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Found<Finding> {
+fn judge6(results: &Results, lus: &Grid, turns: &Turns, turn_us: u64) -> Found<Finding> {
     let mut claims = Claims::default();
     for scheduler in [CSDE, CSDD] {
         for count in 2..=4 {
@@ -207,7 +209,7 @@ fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Found<Finding> {
     let figure = || lus.figure(results, title, Axis::linear("slowdown", ""), slowdown);
     let figure = claims.if_planned(title, figure)?;
     let table = lus.table(results, "Run time of LU B, published in brackets")?;
-    let note = claims.if_planned("what 3 and 4 LU take under SEDF", || slower(results, lus))?;
+    let note = claims.if_planned("what 3 and 4 LU take under SEDF", || slower(results, lus, turn_us))?;
     let finding = Finding {
         about: about(),
         figures: figure.into_iter().collect(),
@@ -223,13 +225,13 @@ fn judge6(results: &Results, lus: &Grid, turns: &Turns) -> Found<Finding> {
 }
 
 /// What there is to be gained at 3 and 4: what polls, and what SEDF takes there and by the source.
-fn slower(results: &Results, lus: &Grid) -> Found<String> {
+fn slower(results: &Results, lus: &Grid, turn_us: u64) -> Found<String> {
     let (three, four) = (lus.case(3, SEDF).key(), lus.case(4, SEDF).key());
     let one = lus.seconds(results, 1, SEDF)?;
     let times = |count: usize| lus.published[count - 1][0] / lus.published[0][0];
     Ok(format!(
         "What there is to be gained at 3 and 4: under SEDF {:.1} % and {:.1} % of the VCPUs' time goes to polling; a plane takes some milliseconds to \
-         compute, a turn is 500 us, and messages come while a VM waits for its turn. 3 LU take {:.3} times and 4 take {:.3} times what one takes; \
+         compute, a turn is {turn_us} us, and messages come while a VM waits for its turn. 3 LU take {:.3} times and 4 take {:.3} times what one takes; \
          the source has {:.2} and {:.2}, and {:.2} for 2. There each LU loses {:.0} % as soon as a third one is there. A cache that has room for the \
          planes of two processes and not of three would explain that; caches are not modelled.",
         results.value(&three, "lu_polled")?,

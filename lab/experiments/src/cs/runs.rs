@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn ep_that_goes_on_alone_takes_what_it_takes_in_proportion() {
-        let calibration = Calibration::default().scaled("cs.pair", 1, 8).scaled("cs.point", 1, 100);
+        let calibration = Calibration::of_the_table().scaled("cs.pair", 1, 8).scaled("cs.point", 1, 100);
         let repeats = Repeats { first: Part { lu: 1, ep: 3 }, alone: 25, later: 5, runs: 5 };
         let case = Case::new(Load::Mixed(3), SEDF, Work::Mixed(repeats));
         let whole = case.measure(&calibration, Part::of(1), 0, false).expect("it runs");

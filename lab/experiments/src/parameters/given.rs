@@ -119,12 +119,11 @@ impl Given {
                 Some(format!("{key} = {} in place of {}", written(raw), written(usual)))
             })
             .collect();
-        let calibration = self.calibration()?;
+        let (calibration, built_in) = (self.calibration()?, Calibration::default());
         differences.extend(CONSTANTS.iter().filter_map(|constant| {
-            let chosen = calibration.get(constant.name);
-            let difference =
-                || format!("{} = {chosen} in place of {} {}", constant.name, constant.value, constant.unit);
-            (chosen != constant.value).then(difference)
+            let (chosen, usual) = (calibration.get(constant.name), built_in.get(constant.name));
+            let difference = || format!("{} = {chosen} in place of {usual} {}", constant.name, constant.unit);
+            (chosen != usual).then(difference)
         }));
         if differences.is_empty() {
             return Ok(String::new());

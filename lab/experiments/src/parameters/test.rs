@@ -194,7 +194,7 @@ fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
     let gears = ["CONS", "OPT"].into_iter().flat_map(|gear| [16, 32].map(|domains| (gear, domains)));
     let expected = gears.flat_map(|(gear, domains)| {
         ["CSX-32x", "PSX", "PSX+"]
-            .map(|scheduler| format!("psx/100x100/loc90/6s/{domains}dom/{gear}/{scheduler}/Poll"))
+            .map(|scheduler| format!("psx/100x100/loc90/6s/{domains}dom/{gear}/{scheduler}/usual"))
     });
     assert_eq!(keys(&plan), expected.collect());
     let printed = left_out(&judged(plan, whatever(1))).cloned().expect("no gain at 64 domains");

@@ -1,8 +1,6 @@
 //! Figures 8 to 11: the gain of PSX over CSX on small loads, with as many guests as PCPUs and with a third
 //! more.
 
-use paceline_machine::Wait;
-
 use super::{Case, Gear, Load, Scheduler};
 use crate::parameters::kinds::{count, pair};
 use crate::prelude::*;
@@ -35,8 +33,7 @@ fn above(rows: &[Row], stated: Option<Stated>) -> Option<String> {
     (most > stated).then(|| {
         format!(
             "With remote messages the gains are {least:.2} to {most:.2}, where the paper states {words} {stated}. They hang on how long a \
-             federate polls before it leaves its PCPU to others, which the paper does not say: the experiment psx-wait tries several times, and says \
-             with which the gain comes near the stated one. Here federates always poll."
+             federate polls before it leaves its PCPU to others, which the paper does not say: the experiment psx-wait tries several times."
         )
     })
 }
@@ -98,7 +95,7 @@ fn loads(parameters: &mut Parameters) -> Result<Vec<Load>, ScenarioError> {
 }
 
 fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
-    Case { load, domains, gear, scheduler, wait: Wait::Poll }
+    Case { load, domains, gear, scheduler, wait: None }
 }
 
 pub fn plan(setup: &Setup, parameters: &mut Parameters, claim: Claim) -> Result<Plan, ScenarioError> {

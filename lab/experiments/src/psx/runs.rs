@@ -20,12 +20,31 @@ pub const PCPUS: u32 = 24;
 
 const SEED: u64 = 1;
 
+/// Who polls for so long never comes to block.
+const POLLS_ON_US: u64 = 1_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Xen's credit scheduler, with this multiple of the guests' weight for DOM0.
     Csx(u64),
     Psx,
-    PsxPlus,
+    /// PSX+, with what federates report to it.
+    PsxPlus(Reports),
+}
+
+named! {
+    /// What federates report to PSX+: each of these and all before it.
+    #[derive(PartialOrd)]
+    pub enum Reports {
+        /// What they report to PSX: the earliest committable time, once a lookahead.
+        AsToPsx = "PSX+ with PSX's reports",
+        /// The time of the next event that could be processed, in place of the committable one.
+        Processable = "and the processable time",
+        /// Ten reports a lookahead in place of one.
+        Finer = "and ten times as often",
+        /// A flag while a federate waits.
+        Waiting = "and whether a federate waits",
+    }
 }
 
 named! {
@@ -56,19 +75,34 @@ pub struct Case {
     pub domains: u32,
     pub gear: Gear,
     pub scheduler: Scheduler,
-    pub wait: Wait,
+    /// How federates wait; as the vector of the paper has it if nothing else is said.
+    pub wait: Option<Wait>,
+}
+
+/// How federates wait by the vector of the paper.
+pub fn usual_wait(calibration: &Calibration) -> Wait {
+    match calibration.get("psx.poll") {
+        long_us if long_us >= POLLS_ON_US => Wait::Poll,
+        poll_us => Wait::PollThenBlock(1_000 * poll_us),
+    }
 }
 
 impl Scheduler {
-    /// The schedulers that are compared, CSX in its best configuration.
-    pub const COMPARED: [Self; 3] = [Self::Csx(32), Self::Psx, Self::PsxPlus];
+    /// The schedulers that are compared, CSX in its best configuration, the others with the same reports.
+    pub const COMPARED: [Self; 3] = [Self::Csx(32), Self::Psx, Self::PsxPlus(Reports::AsToPsx)];
 
     pub fn name(self) -> String {
         match self {
             Self::Csx(weight) => format!("CSX-{weight}x"),
             Self::Psx => "PSX".into(),
-            Self::PsxPlus => "PSX+".into(),
+            Self::PsxPlus(Reports::AsToPsx) => "PSX+".into(),
+            Self::PsxPlus(reports) => format!("PSX+, {reports:?}"),
         }
+    }
+
+    /// Whether federates report to it what `reports` says.
+    fn has_report(self, reports: Reports) -> bool {
+        matches!(self, Self::PsxPlus(given) if given >= reports)
     }
 
     /// Whether guests report their LVT to it.
@@ -80,7 +114,7 @@ impl Scheduler {
         let kind = match self {
             Self::Csx(_) => "credit",
             Self::Psx => "psx",
-            Self::PsxPlus => "psx-plus",
+            Self::PsxPlus(_) => "psx-plus",
         };
         let mut host = HostSpec::new("host", PCPUS, kind);
         host.smt = true;
@@ -102,7 +136,8 @@ impl Case {
         // Without messages between federates nothing is rolled back: the machine runs them conservatively
         // whatever is asked.
         let gear = if local == 100 { "alone" } else { self.gear.name() };
-        format!("psx/{lps}x{messages}/loc{local}/{until_s}s/{}dom/{gear}/{scheduler}/{wait:?}", self.domains)
+        let wait = wait.map_or("usual".to_owned(), |wait| format!("{wait:?}"));
+        format!("psx/{lps}x{messages}/loc{local}/{until_s}s/{}dom/{gear}/{scheduler}/{wait}", self.domains)
     }
 
     fn model(&self) -> Phold {
@@ -125,7 +160,8 @@ impl Case {
             f64::from(self.load.lps * self.domains) * self.load.messages * self.load.until_s as f64 / 2.0;
         let job = move || {
             let until = Time::secs(self.load.until_s);
-            simulate(self.model(), until, self.domains, self.gear, self.scheduler, self.wait, &calibration)
+            let wait = self.wait.unwrap_or_else(|| usual_wait(&calibration));
+            simulate(self.model(), until, self.domains, self.gear, self.scheduler, wait, &calibration)
         };
         Cell { key: self.key(), weight: events, alone: false, job: Box::new(job) }
     }
@@ -163,12 +199,12 @@ pub fn simulate<M: Model + 'static>(
         batch: calibration.get("psx.batch") as u32,
         per_packet: calibration.get("psx.per_packet") as u32,
         reports: scheduler.takes_reports(),
-        reported: match scheduler {
-            Scheduler::PsxPlus => Reported::Processable,
-            _ => Reported::Committable,
+        reported: match scheduler.has_report(Reports::Processable) {
+            true => Reported::Processable,
+            false => Reported::Committable,
         },
-        reports_per_lookahead: if scheduler == Scheduler::PsxPlus { 10 } else { 1 },
-        flags_waiting: scheduler == Scheduler::PsxPlus,
+        reports_per_lookahead: if scheduler.has_report(Reports::Finer) { 10 } else { 1 },
+        flags_waiting: scheduler.has_report(Reports::Waiting),
         ..GuestSettings::default()
     };
     let programs = federates(Arc::clone(&model), partition, settings, guests, ProcessId(0));

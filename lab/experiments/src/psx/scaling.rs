@@ -1,7 +1,5 @@
 //! Figure 12: a high load on a growing number of guests.
 
-use paceline_machine::Wait;
-
 use super::claims::{faster, same_digests};
 use super::unstated::Sweeps;
 use super::{Case, Gear, Load, Scheduler};
@@ -45,7 +43,7 @@ pub(super) fn gain_at_most(gear: Gear) -> String {
 }
 
 pub(super) fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
-    Case { load, domains, gear, scheduler, wait: Wait::Poll }
+    Case { load, domains, gear, scheduler, wait: None }
 }
 
 /// The run times of a load under all gears and schedulers.

@@ -4,7 +4,7 @@
 //! Invariant: what the checks compare and what the sweep draws are the same numbers ([`Ratio`]).
 
 use super::traffic::{Run, about};
-use super::{Gear, Scheduler};
+use super::{Gear, Reports, Scheduler};
 use crate::parameters::kinds::nanos;
 use crate::prelude::*;
 
@@ -234,7 +234,7 @@ fn note(results: &Results, until_s: u64, event_us: f64) -> Found<String> {
         window(many, CSX)?,
         window(few, Scheduler::Psx)?,
         window(many, Scheduler::Psx)?,
-        window(few, Scheduler::PsxPlus)?,
-        window(many, Scheduler::PsxPlus)?,
+        window(few, Scheduler::PsxPlus(Reports::AsToPsx))?,
+        window(many, Scheduler::PsxPlus(Reports::AsToPsx))?,
     ))
 }

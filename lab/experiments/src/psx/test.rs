@@ -13,6 +13,11 @@ fn found(plan: Plan, seconds: impl Fn(&str) -> f64) -> Finding {
     })
 }
 
+/// With the constants as they are before anything is fitted.
+fn of_the_table() -> Setup {
+    Setup { calibration: Calibration::of_the_table(), ..Setup::default() }
+}
+
 #[test]
 fn flat_run_times_are_not_swept_and_the_gains_beside_them_are_those_of_the_runs() {
     for name in ["psx-fig6", "psx-fig7"] {
@@ -21,7 +26,7 @@ fn flat_run_times_are_not_swept_and_the_gains_beside_them_are_those_of_the_runs(
             (true, false) => 2.0,
             _ => 1.0,
         };
-        let finding = found(planned(name, &Setup { quick: true, ..Setup::default() }), seconds);
+        let finding = found(planned(name, &Setup { quick: true, ..of_the_table() }), seconds);
         assert!(finding.sweeps.is_empty(), "{:?}", finding.sweeps);
         let gains = "2.00 and 2.00 with 1, 0.50 and 0.50 with 24;";
         assert!(finding.notes.iter().any(|note| note.contains(gains)), "{:?}", finding.notes);
@@ -39,7 +44,7 @@ fn a_gain_that_a_quantity_mends_is_reported_with_the_values_that_do() {
             _ => 1.0,
         }
     };
-    let finding = found(planned("psx-fig12", &Setup::default()), seconds);
+    let finding = found(planned("psx-fig12", &of_the_table()), seconds);
     let sentences: Vec<_> = finding.sweeps.iter().map(paceline_report::Sweep::sentence).collect();
     let has_sentence = |wanted: &str| sentences.iter().any(|sentence| sentence.contains(wanted));
     assert!(has_sentence("in the tree of a reduction is 1, not 2; here it is 2."), "{sentences:?}");
@@ -66,7 +71,7 @@ fn the_city_is_swept_until_its_gains_are_those_wanted() {
             (true, ..) => 3.0,
         }
     };
-    let finding = found(planned("psx-fig14", &Setup::default()), seconds);
+    let finding = found(planned("psx-fig14", &of_the_table()), seconds);
     let swept: Vec<_> = finding.sweeps.iter().map(|sweep| &sweep.check).collect();
     assert_eq!(swept.len(), 5, "{swept:?}");
     assert!(swept.iter().all(|what| finding.misses(what)), "{swept:?}");

@@ -1,11 +1,10 @@
 //! Vehicles that leave a city: the runs of figures 13 and 14, and figure 13.
 
 use paceline_kernel::Time;
-use paceline_machine::Wait;
 use paceline_models::traffic::Traffic;
 use paceline_scenario::{Scenario, ScenarioError};
 
-use super::runs::simulate;
+use super::runs::{simulate, usual_wait};
 use super::{Gear, Scheduler};
 use crate::prelude::*;
 
@@ -58,7 +57,7 @@ impl Run {
         let Self { domains, gear, scheduler, until_s } = self;
         let job = move || {
             let until = Time::secs(until_s);
-            simulate(model()?, until, domains, gear, scheduler, Wait::Poll, &calibration)
+            simulate(model()?, until, domains, gear, scheduler, usual_wait(&calibration), &calibration)
         };
         Cell { key: self.key(), weight: until_s as f64 * 5e3, alone: false, job: Box::new(job) }
     }

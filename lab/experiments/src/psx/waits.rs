@@ -1,9 +1,10 @@
 //! How federates wait, which the paper does not say: the gain of PSX under each way, at two loads and without
-//! remote messages.
+//! remote messages, and under that of the vector, with which all figures run.
 
 use paceline_machine::Wait;
 
-use super::{Case, Gear, Load, Scheduler};
+use super::runs::usual_wait;
+use super::{Case, Gear, Load, Reports, Scheduler};
 use crate::parameters::kinds::choice;
 use crate::prelude::*;
 
@@ -18,6 +19,9 @@ const WAITS: [(&str, Wait); 8] = [
     ("block", Wait::Block),
 ];
 
+/// The name of the way that the vector of the paper has.
+const USUAL: &str = "as everywhere here";
+
 /// The gain that the paper states where messages are remote.
 const ABOUT: f64 = 6.0;
 
@@ -29,7 +33,10 @@ const PLUS_AT: u32 = 90;
 
 #[derive(Clone, Debug)]
 struct Runs {
-    waits: Vec<(&'static str, Wait)>,
+    /// That of the vector, which is none of its own, and others.
+    waits: Vec<(&'static str, Option<Wait>)>,
+    /// That of the vector, in words.
+    usual: String,
     local: Vec<u32>,
     /// The load with remote messages, and the simulated seconds of one without.
     load: Load,
@@ -38,9 +45,12 @@ struct Runs {
 }
 
 pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
-    let known = WAITS.map(|(name, wait)| (name, (name, wait)));
+    let known = WAITS.map(|(name, wait)| (name, (name, Some(wait))));
+    let mut waits = vec![(USUAL, None)];
+    waits.extend(parameters.distinct("waits", &choice(known))?);
     let runs = Runs {
-        waits: parameters.distinct("waits", &choice(known))?,
+        waits,
+        usual: in_words(usual_wait(&setup.calibration)),
         local: parameters.points("local", &super::local())?,
         load: Load {
             lps: parameters.one("lps", &super::lps())?,
@@ -61,18 +71,28 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
     Ok(Plan::new(cells, move |results| runs.judge(results)))
 }
 
+/// A way to wait, in words.
+fn in_words(wait: Wait) -> String {
+    match wait {
+        Wait::PollThenBlock(span_ns) => format!("polls for {} us, then blocks", span_ns / 1_000),
+        Wait::PollThenYield(span_ns) => format!("polls for {} us, then yields", span_ns / 1_000),
+        Wait::Poll => "polls without end".into(),
+        Wait::Block => "blocks".into(),
+    }
+}
+
 impl Runs {
-    fn case(&self, local: u32, scheduler: Scheduler, wait: Wait) -> Case {
+    fn case(&self, local: u32, scheduler: Scheduler, wait: Option<Wait>) -> Case {
         let until_s = if local == 100 { self.alone_s } else { self.load.until_s };
         let load = Load { local, until_s, ..self.load };
         Case { load, domains: self.domains, gear: Gear::Cons, scheduler, wait }
     }
 
-    fn seconds(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Wait) -> Found<f64> {
+    fn seconds(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Option<Wait>) -> Found<f64> {
         results.seconds(&self.case(local, scheduler, wait).key())
     }
 
-    fn gain(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Wait) -> Found<f64> {
+    fn gain(&self, results: &Results, local: u32, scheduler: Scheduler, wait: Option<Wait>) -> Found<f64> {
         let time = |scheduler| self.seconds(results, local, scheduler, wait);
         Ok(time(Scheduler::Csx(32))? / time(scheduler)?)
     }
@@ -108,7 +128,10 @@ impl Runs {
                 gains.push(gain);
             }
             for local in &plus {
-                row.push(format!("{:.2}", self.gain(results, *local, Scheduler::PsxPlus, *wait)?));
+                row.push(format!(
+                    "{:.2}",
+                    self.gain(results, *local, Scheduler::PsxPlus(Reports::AsToPsx), *wait)?
+                ));
             }
             table.row(row);
         }
@@ -122,21 +145,20 @@ impl Runs {
             let criterion = Criterion::published(ABOUT, Tolerance::TIMES).or(Shape::Above(1.0));
             criterion.saying("about; how federates wait is not said")
         };
-        claims.add("gains at LOC 50 and 90 if federates poll, as elsewhere here", || {
-            let poll = self.waits.iter().find(|(name, _)| *name == "poll");
-            let (_, wait) = *poll.ok_or_else(|| CellError::NotRun("poll".into()))?;
-            Ok((published(), Ours::all(self.both(results, wait)?, "times")))
-        })?;
-        claims.add("gains at LOC 50 and 90 with the way to wait that comes nearest", || {
-            let (name, gains) = self.nearest(results)?;
-            let detail = format!("\"{name}\", chosen of {} after the runs", self.waits.len());
-            Ok((published(), Ours::all(gains, "times").with(detail)))
+        claims.add("gains at LOC 50 and 90 as everywhere here", || {
+            Ok((published(), Ours::all(self.both(results, None)?, "times").with(&self.usual)))
         })?;
         let mut notes = vec![
             "At LOC 100 nothing arrives from other federates, and the small gain that is published is that of federates which do not wait \
              for LBTS then: the model declares no channels between federates, and reductions go on beside the events."
                 .to_owned(),
         ];
+        if let Ok((name, [few, most])) = self.nearest(results) {
+            notes.push(format!(
+                "Of these ways \"{name}\" comes nearest to the stated gain, with {few:.2} and {most:.2}. It was chosen after the runs, so that it \
+                 reproduces nothing."
+            ));
+        }
         let block = self.waits.iter().find(|(name, _)| *name == "block");
         if let Some(Ok([few, most])) = block.map(|(_, wait)| self.both(results, *wait)) {
             notes.push(format!(
@@ -150,7 +172,7 @@ impl Runs {
     }
 
     /// The gains of PSX at the loads that one is stated for.
-    fn both(&self, results: &Results, wait: Wait) -> Found<[f64; 2]> {
+    fn both(&self, results: &Results, wait: Option<Wait>) -> Found<[f64; 2]> {
         let [few, most] = STATED_AT.map(|local| self.gain(results, local, Scheduler::Psx, wait));
         Ok([few?, most?])
     }

@@ -1,7 +1,5 @@
 //! Figures 6 and 7: CSX, and how much weight DOM0 needs.
 
-use paceline_machine::Wait;
-
 use super::{Case, Gear, Load, Scheduler};
 use crate::parameters::kinds::count;
 use crate::prelude::*;
@@ -72,7 +70,7 @@ fn change(beyond: &[f64]) -> f64 {
 
 impl Runs {
     fn case(&self, load: Load, gear: Gear, scheduler: Scheduler) -> Case {
-        Case { load, domains: self.domains, gear, scheduler, wait: Wait::Poll }
+        Case { load, domains: self.domains, gear, scheduler, wait: None }
     }
 
     /// The runs with both ways of synchronization under each scheduler.

@@ -25,21 +25,21 @@ fn one_lp_takes_the_time_of_its_work_whatever_the_runtime() {
     let work = 2e-6 * 1_000.0 * (hosts + hosts * hosts * std::f64::consts::PI * 250.0 * 250.0 / 1e8);
     for runtime in ["TimedWait(2000000)", "Signals", "SingleThreaded"] {
         let key = format!("artis/{runtime}/1lp/smt-false/Linux/scattered/6000hosts/20steps");
-        let took = seconds("artis-fig1", &key, Calibration::default());
+        let took = seconds("artis-fig1", &key, Calibration::of_the_table());
         assert!((1.0..1.02).contains(&(took / work)), "{runtime}: {took} s for {work} s of work");
     }
 }
 
 #[test]
 fn a_longer_timed_wait_takes_longer_and_signals_do_not_care() {
-    let longer = || Calibration::default().scaled("artis.timed_wait", 5, 1);
+    let longer = || Calibration::of_the_table().scaled("artis.timed_wait", 5, 1);
     let key = |runtime: &str| format!("artis/{runtime}/2lp/smt-false/Linux/scattered/6000hosts/20steps");
     let timed = |wait_ns: u64, calibration| {
         seconds("artis-fig1", &key(&format!("TimedWait({wait_ns})")), calibration)
     };
-    assert!(timed(10_000_000, longer()) > timed(2_000_000, Calibration::default()));
+    assert!(timed(10_000_000, longer()) > timed(2_000_000, Calibration::of_the_table()));
     let signals = |calibration| seconds("artis-fig2", &key("Signals"), calibration);
-    assert_eq!(signals(longer()), signals(Calibration::default()));
+    assert_eq!(signals(longer()), signals(Calibration::of_the_table()));
 }
 
 #[test]

@@ -22,13 +22,14 @@ Examples:
   paceline reproduce --from own.toml --out report
   paceline reproduce nsx-fig10 --set runs=5 --set rounds=200
   paceline reproduce psx-fig10 --quick --set constants.psx.send=5000
+  paceline reproduce --calibrate psx --quick
   paceline reproduce --on xen xen-nsx --quick";
 
 /// The arguments of `reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArguments {
     /// The experiments to run, by the names that --list prints
-    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list", "from"])]
+    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list", "from", "calibrate"])]
     pub names: Vec<String>,
 
     /// Runs all experiments
@@ -66,6 +67,13 @@ pub struct ReproduceArguments {
     /// experiments and this.
     #[arg(long, conflicts_with_all = ["json", "list"])]
     pub sensitivity: bool,
+
+    /// Fits what a source leaves open, psx for example, on half of its numbers, and prints the file of its
+    /// vector
+    ///
+    /// Takes as long as the experiments times the number of vectors that are tried, some tens.
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["names", "all", "list", "from", "overrides", "sensitivity", "json", "out", "parameters"])]
+    pub calibrate: Option<String>,
 
     /// Where experiments run: on this machine (most of them simulate a machine), or on Xen under emulation,
     /// compared with the prediction of the simulated machine

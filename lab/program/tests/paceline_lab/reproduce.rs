@@ -31,6 +31,10 @@ fn mistakes_are_reported_before_anything_is_started() {
     refused(&["xen", "psx-fig10"], "there are xen-");
     refused(&["xen", "xen-psx", "--sensitivity"], "for simulated machines");
     refused(&["xen", "xen-psx", "--set", "runs=5"], "--set is for simulated machines");
+    refused(
+        &["machine", "--calibrate", "moon"],
+        "nothing of \"moon\" is open: choose one of psx, nsx, cs, artis",
+    );
     refused(&["moon", "xen-psx"], "machine, xen");
     refused(&["machine", "xen-psx"], "xen-psx");
     assert!(!Path::new(folder.path()).join("xen").exists());
@@ -43,9 +47,12 @@ fn a_page_says_its_form_program_and_source() {
     assert!(output.status.success(), "{}", stderr(&output));
     let page = std::fs::read_to_string(folder.path().join("page/report.html")).unwrap();
     let version = format!("Made by paceline {} on 20", env!("CARGO_PKG_VERSION"));
-    for printed in ["The quick form", &version, "Source: L. Bononi"] {
+    let fitted = ["What was fitted, and what was predicted", "artis.smt = ", "error in tolerances"];
+    for printed in [&["The quick form", &version, "Source: L. Bononi"][..], &fitted].concat() {
         assert!(page.contains(printed), "{printed}");
     }
+    let json = std::fs::read_to_string(folder.path().join("page/report.json")).unwrap();
+    assert!(json.contains("\"fit\":{\"vector\":{") && json.contains("\"half\":\"predicted\""), "{json}");
 }
 
 #[test]

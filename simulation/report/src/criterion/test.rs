@@ -100,3 +100,40 @@ fn words_are_made_from_the_numbers() {
     let failed = Check::failed("it can be run", "deadlock");
     assert_eq!((failed.ours().as_str(), failed.verdict()), ("deadlock", Verdict::Differs));
 }
+
+#[test]
+fn a_number_is_reproduced_by_itself_where_its_distance_is_at_most_one() {
+    let tolerances = [
+        (Tolerance::Factor(1.5), 6.0),
+        (Tolerance::Points(5.0), 14.1),
+        (Tolerance::Percent(2.0), -109.0),
+        (Tolerance::Spread(0.0, 1.0), 0.1),
+        (Tolerance::Exact, 3.0),
+    ];
+    for (tolerance, published) in tolerances {
+        for step in -400..=400 {
+            let ours = published + f64::from(step) * 0.05;
+            let near = limits(tolerance.around(published), ours.into()) == Some(true);
+            // A bound itself may fall on either side by rounding.
+            let distance = tolerance.distance(published, ours);
+            assert!(
+                (distance - 1.0).abs() < 1e-9 || near == (distance <= 1.0),
+                "{tolerance:?} {ours}: {distance}"
+            );
+        }
+    }
+}
+
+#[test]
+fn statements_of_a_source_have_a_distance_and_our_goals_have_none() {
+    let ours = Ours::all([2.0, 1.0], "s");
+    let falls = Criterion::stated(Statement::Order, "falls", Shape::Falls(0.0));
+    let rises = Criterion::stated(Statement::Order, "rises", Shape::Rises(0.0));
+    assert_eq!((falls.distances(&ours), rises.distances(&ours)), (vec![0.0], vec![2.0]));
+    assert!(Criterion::goal(Shape::Below(9.0)).distances(&ours).is_empty());
+    assert_eq!(Criterion::each([2.0, 3.0], Tolerance::Points(1.0)).distances(&ours), [0.0, 2.0]);
+    assert_eq!(
+        Criterion::published(2.0, Tolerance::TIMES).distances(&Ours::one(f64::NAN, "")),
+        [f64::INFINITY]
+    );
+}

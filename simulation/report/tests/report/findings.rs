@@ -1,8 +1,8 @@
 //! Findings as programs read them: JSON of exactly the shape that is promised.
 
 use paceline_report::{
-    Axis, Check, Criterion, Curve, Estimate, Figure, Finding, Ours, RanOn, Shape, Statement, Sweep,
-    Tolerance, Verdict, Wanted,
+    Axis, Check, Criterion, Curve, Estimate, Figure, Finding, Fit, FitRow, Half, Ours, Quantity, RanOn,
+    Shape, Statement, Sweep, Tolerance, Verdict, Wanted,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -76,6 +76,50 @@ fn finding() -> impl Strategy<Value = Finding> {
             }
         },
     )
+}
+
+#[test]
+fn what_was_fitted_and_what_predicted_is_in_the_object() {
+    let row = |what: &str, error, half| FitRow {
+        what: what.into(),
+        published: "6 times (about)".into(),
+        ours: "8 times".into(),
+        error,
+        half,
+    };
+    let rows = vec![row("gain", 0.7, Half::Fitted), row("time", f64::INFINITY, Half::Predicted)];
+    let poll =
+        Quantity { name: "psx.poll".into(), value: "3000 us".into(), meaning: "how long it polls".into() };
+    let fit = Fit {
+        vector: vec![poll],
+        rule: "Every second.".into(),
+        rows,
+        unserved: vec!["psx-fig10: time".into()],
+        vectors: 41,
+    };
+    let finding = Finding { fit: Some(fit.clone()), ..Finding::default() };
+    let read: Value = serde_json::from_str(&finding.json()).expect("JSON");
+    assert_eq!(keys(&read), ["checks", "fit", "name", "ran_on", "sweeps", "verdict", "wall_seconds"]);
+    let promised = json!({
+        "vector": { "psx.poll": "3000 us" },
+        "vectors_tried": 41,
+        "rows": [
+            { "what": "gain", "half": "fitted", "published": "6 times (about)", "ours": "8 times", "error": 0.7 },
+            { "what": "time", "half": "predicted", "published": "6 times (about)", "ours": "8 times", "error": null },
+        ],
+        "unserved": ["psx-fig10: time"],
+    });
+    assert_eq!(read["fit"], promised);
+    let said = fit.error_sentence();
+    let begins =
+        "fitted: 1 of 1 reproduced, median error 0.70; predicted: 0 of 1 reproduced, median error no number.";
+    assert!(said.starts_with(begins) && said.ends_with("comes near: psx-fig10: time."), "{said}");
+    assert!(
+        fit.vector_sentence()
+            .contains("of 41 that were tried: psx.poll = 3000 us (how long it polls). Every")
+    );
+    let page = paceline_report::page("All", &[], &[finding], &[]);
+    assert!(page.contains("psx.poll = 3000 us") && page.contains("error in tolerances"), "{page}");
 }
 
 fn keys(value: &Value) -> Vec<&str> {

@@ -1,8 +1,8 @@
 //! Figures and pages of any content: well-formed, escaped, and standing alone.
 
 use paceline_report::{
-    Appendix, Axis, Check, Criterion, Curve, Figure, FigureError, Finding, Kind, Ours, RanOn, Scale, Series,
-    Shape, Statement, Sweep, Table, VALUE_MAX, Wanted, page, svg,
+    Appendix, Axis, Check, Criterion, Curve, Figure, FigureError, Finding, Fit, FitRow, Half, Kind, Ours,
+    Quantity, RanOn, Scale, Series, Shape, Statement, Sweep, Table, VALUE_MAX, Wanted, page, svg,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -108,12 +108,28 @@ fn finding() -> impl Strategy<Value = Finding> {
             let mut table = Table::new(&title, [&name, &title]);
             table.row([&title, &name]);
             let (about, tables) = (notes.clone(), vec![table]);
+            let quantity = Quantity { name: name.clone(), value: title.clone(), meaning: name.clone() };
+            let row = FitRow {
+                what: title.clone(),
+                published: name.clone(),
+                ours: title.clone(),
+                error: f64::INFINITY,
+                half: Half::Predicted,
+            };
+            let fit = Fit {
+                vector: vec![quantity],
+                rule: title.clone(),
+                rows: vec![row],
+                unserved: notes.clone(),
+                vectors: notes.len() as u64,
+            };
             Finding {
                 name,
                 title,
                 ran_on: RanOn::EmulatedHypervisor,
                 about,
                 checks,
+                fit: Some(fit),
                 sweeps,
                 figures,
                 tables,
@@ -181,8 +197,9 @@ proptest! {
     fn any_page_is_clean_html_that_stands_alone(findings in vec(finding(), 0..3), title in hostile()) {
         let mut of_all = Table::new(&title, [&title]);
         of_all.row([title.clone()]);
-        let appendix = Appendix { about: vec![title.clone()], table: of_all };
-        let text = page(&title, std::slice::from_ref(&title), &findings, Some(&appendix));
+        let appendix = |first| Appendix { about: vec![title.clone()], table: of_all.clone(), first };
+        let appendices = [appendix(true), appendix(false)];
+        let text = page(&title, std::slice::from_ref(&title), &findings, &appendices);
         let document = Html::parse_document(&text);
         prop_assert!(document.errors.is_empty(), "{:?}", document.errors);
         let all = |selector: &str| {
@@ -199,7 +216,7 @@ proptest! {
         }
         let style = &text[text.find("<style>").expect("a style sheet")..text.find("</style>").expect("its end")];
         prop_assert!(!style.contains("url(") && !style.contains("@import"));
-        prop_assert_eq!(all("section").len(), findings.len() + 1, "one for each, and the appendix");
+        prop_assert_eq!(all("section").len(), findings.len() + 2, "one for each, and the appendices");
 
         let mut ids: Vec<String> = all("[id]").iter().filter_map(|one| one.attr("id").map(str::to_owned)).collect();
         for link in all("a") {
@@ -231,7 +248,7 @@ fn a_category_that_is_not_there_is_refused() {
 fn a_page_says_why_a_figure_is_missing() {
     let series = vec![Series::ours("psx", Kind::Lines, vec![(1.0, f64::NAN)])];
     let figures = vec![Figure { series, ..Figure::default() }];
-    let text = page("All", &[], &[Finding { figures, ..Finding::default() }], None);
+    let text = page("All", &[], &[Finding { figures, ..Finding::default() }], &[]);
     assert!(text.contains("cannot be drawn: point 0 of series `psx`"));
 }
 
@@ -251,7 +268,7 @@ fn a_page_says_and_draws_what_would_have_to_be_true() {
         spoilt: Vec::new(),
     };
     let (sentence, figure) = (sweep.sentence(), sweep.figure());
-    let text = page("All", &[], &[Finding { sweeps: vec![sweep], ..Finding::default() }], None);
+    let text = page("All", &[], &[Finding { sweeps: vec![sweep], ..Finding::default() }], &[]);
     let document = Html::parse_document(&text);
     let shown: String = document.root_element().text().collect();
     assert!(shown.contains(&sentence) && shown.contains("It is not stated."), "{shown}");
