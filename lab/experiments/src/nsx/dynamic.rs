@@ -9,7 +9,7 @@ use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
 
 use super::assumptions::Variant;
-use super::runs::{Case, Scheduler, Size, heard, percent_wrong};
+use super::runs::{Case, Scheduler, Size, percent_wrong};
 use crate::parameters::kinds::{count, micros};
 use crate::prelude::*;
 
@@ -51,6 +51,8 @@ pub fn plan(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenario
         tick_us: parameters.one("tick", &span)?,
         variant: Variant::Usual,
         size: Size::read(parameters)?,
+        vcpus: 1,
+        adjusted: None,
     };
     let comes_us = parameters.one("comes", &span)?;
     let goes_us = parameters.one("goes", &span)?;
@@ -92,7 +94,7 @@ impl Runs {
                 let dom = DomId((spec.hosts.len() + spec.domains.len() - 1) as u32);
                 let mut first = First { dom, until_ns: comes_ns + measured_ns, ran_ns: 0 };
                 let ran = run_observed(spec, &mut first)?;
-                errors.push(percent_wrong(heard(&ran)?));
+                errors.push(percent_wrong(self.case.heard(&ran)?));
                 shares.push(first.ran_ns as f64 / measured_ns as f64);
             }
             let (errors, shares) = (mean(&errors), mean(&shares));

@@ -1,19 +1,19 @@
 //! Runs of message rounds under a scheduler and a tick.
 //!
-//! Invariant: everything but the scheduler is the same for all schedulers, DOM0's own work included.
-//!
-//! A guest runs one process, so that a second VCPU of it never has anything to do: runs with 2 VCPUs a guest
-//! are those with 1 (a test compares them), and are not repeated.
+//! Invariant: everything but the scheduler is the same for all schedulers, DOM0's own work and that of the
+//! guests' kernels included. A guest with two VCPUs runs the process of the rounds on one of them
+//! ([`second_vcpu`]).
 
 use std::collections::BTreeMap;
 
-use paceline_machine::guests::mpi::Mpi;
+use paceline_machine::guests::mpi::{Mpi, tally};
 use paceline_machine::guests::rounds::{Outcome, Settings as Rounds, outcome, programs};
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
 
 use super::assumptions::Variant;
 use super::chores;
+use super::second_vcpu::{self, Adjusted, watched};
 use crate::parameters::kinds::{Kind, count, micros};
 use crate::prelude::*;
 
@@ -42,12 +42,14 @@ pub fn runs() -> Kind<u64> {
 pub struct Ticks {
     pub us: Vec<u64>,
     pub size: Size,
+    /// Of a guest: one or two.
+    pub vcpus: u32,
 }
 
 impl Ticks {
-    pub fn read(parameters: &mut Parameters) -> Result<Self, ScenarioError> {
+    pub fn read(vcpus: u32, parameters: &mut Parameters) -> Result<Self, ScenarioError> {
         let us = parameters.points("ticks", &micros(1..=1_000_000))?;
-        Ok(Self { us, size: Size::read(parameters)? })
+        Ok(Self { us, size: Size::read(parameters)?, vcpus })
     }
 
     /// The least and the greatest.
@@ -56,7 +58,8 @@ impl Ticks {
     }
 
     pub fn case(&self, scheduler: Scheduler, tick_us: u64) -> Case {
-        Case { scheduler, tick_us, variant: Variant::Usual, size: self.size }
+        let (variant, adjusted) = (Variant::Usual, None);
+        Case { scheduler, tick_us, variant, size: self.size, vcpus: self.vcpus, adjusted }
     }
 }
 
@@ -112,13 +115,25 @@ pub struct Case {
     pub tick_us: u64,
     pub variant: Variant,
     pub size: Size,
+    /// Of a guest: one or two.
+    pub vcpus: u32,
+    /// An adjustment of NSX with another period than the paper's.
+    pub adjusted: Option<Adjusted>,
 }
 
 impl Case {
     /// Names everything on which the result depends.
     pub fn key(self) -> String {
         let Size { runs, rounds } = self.size;
-        format!("nsx/{}/{}us/{runs}x{rounds}/{:?}", self.scheduler.name(), self.tick_us, self.variant)
+        let mut key =
+            format!("nsx/{}/{}us/{runs}x{rounds}/{:?}", self.scheduler.name(), self.tick_us, self.variant);
+        if self.vcpus > 1 {
+            key += &format!("/{}vcpus", self.vcpus);
+        }
+        if let Some(adjusted) = self.adjusted {
+            key += &format!("/{adjusted:?}");
+        }
+        key
     }
 
     /// The machine of one run. The processes of the rounds are the first three, and so are their domains.
@@ -128,15 +143,25 @@ impl Case {
             seed,
             pacing: self.variant.pacing(),
             call_ns: calibration.get("nsx.call"),
-            mpi: Mpi { wait: self.variant.wait(), ..Mpi::default() },
+            mpi: Mpi { wait: self.variant.wait(), apart: self.vcpus, ..Mpi::default() },
             ..Rounds::default()
         };
         let programs = programs(&rounds, ProcessId(0)).into_iter();
         let mut spec =
             MachineSpec { costs: calibration.costs("nsx", Costs::default()), ..MachineSpec::default() };
-        spec.hosts.push(self.scheduler.host(self.tick_us, self.variant));
-        for (name, program) in ["DOM-A", "DOM-B", "DOM-C"].into_iter().zip(programs) {
-            spec.domains.push(DomainSpec::new(name, 0, vec![program]));
+        let mut host = self.scheduler.host(self.tick_us, self.variant);
+        match self.adjusted {
+            Some(Adjusted::Vcpus(us)) => host.policy.settings.set("adjust", Setting::Nanos(1_000 * us)),
+            Some(Adjusted::Domains(us)) => host.policy.settings.set("adjust_all", Setting::Nanos(1_000 * us)),
+            None => {}
+        }
+        spec.hosts.push(host);
+        for (number, (name, program)) in ["DOM-A", "DOM-B", "DOM-C"].into_iter().zip(programs).enumerate() {
+            let processes = match self.vcpus {
+                1 => vec![program],
+                _ => second_vcpu::processes(program, calibration, (seed, number as u64)),
+            };
+            spec.domains.push(DomainSpec { vcpus: self.vcpus, ..DomainSpec::new(name, 0, processes) });
         }
         if let Some(calibration) = self.variant.chores(calibration) {
             chores::add(&mut spec, &calibration, seed);
@@ -152,8 +177,8 @@ impl Case {
             let (mut errors, mut times) = (Vec::new(), Vec::new());
             for seed in 1..=self.size.runs {
                 let ran = run(self.machine(&calibration, seed))?;
-                errors.push(percent_wrong(heard(&ran)?));
-                times.push(ran.report.at_ns as f64 / 1e9);
+                errors.push(percent_wrong(self.heard(&ran)?));
+                times.push(self.seconds(&ran));
             }
             let (errors, times) = (mean(&errors), mean(&times));
             let values = BTreeMap::from([
@@ -165,11 +190,19 @@ impl Case {
         };
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }
     }
-}
 
-/// What DOM-C has received.
-pub fn heard(ran: &Ran) -> Found<&Outcome> {
-    outcome(&*ran.programs[2]).ok_or_else(|| CellError::Guests("rank 2 has no outcome".into()))
+    /// What DOM-C has received.
+    pub fn heard(self, ran: &Ran) -> Found<&Outcome> {
+        let rank = &*ran.programs[2 * self.vcpus as usize];
+        outcome(watched(rank)).ok_or_else(|| CellError::Guests("rank 2 has no outcome".into()))
+    }
+
+    /// When the last process of the rounds was done: a guest's kernel ends with its next tick only.
+    fn seconds(self, ran: &Ran) -> f64 {
+        let ranks = ran.programs.iter().step_by(self.vcpus as usize).take(3);
+        let done = ranks.filter_map(|rank| tally(watched(&**rank))?.done_ns).max();
+        done.filter(|_| self.vcpus > 1).unwrap_or(ran.report.at_ns) as f64 / 1e9
+    }
 }
 
 /// How many rounds in a hundred were out of order.
@@ -181,19 +214,29 @@ pub fn percent_wrong(outcome: &Outcome) -> f64 {
 mod tests {
     use super::*;
 
+    fn ran(scheduler: Scheduler, tick_us: u64, vcpus: u32, calibration: &Calibration) -> Ran {
+        let ticks = Ticks { us: vec![tick_us], size: Size { runs: 1, rounds: 50 }, vcpus };
+        run(ticks.case(scheduler, tick_us).machine(calibration, 1)).expect("it runs")
+    }
+
     #[test]
-    fn a_second_vcpu_of_a_guest_changes_nothing() {
+    fn a_guest_with_two_vcpus_runs_the_same_rounds_and_uses_both() {
         for scheduler in Scheduler::ALL {
-            for tick_us in [30, 60, 1_000, 30_000] {
-                let outcome = |vcpus: u32| {
-                    let ticks = Ticks { us: vec![tick_us], size: Size { runs: 1, rounds: 50 } };
-                    let mut spec = ticks.case(scheduler, tick_us).machine(&Calibration::default(), 1);
-                    spec.domains[..3].iter_mut().for_each(|domain| domain.vcpus = vcpus);
-                    let ran = run(spec).expect("it runs");
-                    (heard(&ran).cloned().expect("rank 2 is there"), ran.report.at_ns)
-                };
-                assert_eq!(outcome(1), outcome(2), "{} at {tick_us} us", scheduler.name());
+            for tick_us in [60, 1_000] {
+                let calibration = Calibration::of_the_table();
+                let ran = ran(scheduler, tick_us, 2, &calibration);
+                let ticks = Ticks { us: vec![tick_us], size: Size { runs: 1, rounds: 50 }, vcpus: 2 };
+                let case = ticks.case(scheduler, tick_us);
+                assert_eq!(case.heard(&ran).map(|heard| heard.ended_ns.len()), Ok(50), "{}", case.key());
+                assert!(case.seconds(&ran) <= ran.report.at_ns as f64 / 1e9 && case.seconds(&ran) > 0.0);
             }
         }
+    }
+
+    #[test]
+    fn a_kernel_that_works_more_makes_longer_runs() {
+        let work = |factor| Calibration::of_the_table().scaled("nsx.guest_work", factor, 1);
+        let at_ns = |factor| ran(Scheduler::Csx, 1_000, 2, &work(factor)).report.at_ns;
+        assert!(at_ns(200) > at_ns(1), "{} and {}", at_ns(200), at_ns(1));
     }
 }

@@ -16,7 +16,7 @@ const QUICK: [bool; 2] = [false, true];
 
 /// Lists that may be empty: values that are tried beside our own.
 const TRIED: &str = "dom0_vcpus fan_in event ahead send backend turns assumptions dom0_slice beside smt look copy \
-                     joined rounds";
+                     joined rounds adjust";
 
 fn named(name: &str) -> Experiment {
     experiments().into_iter().find(|experiment| experiment.name == name).expect("the catalogue has it")
@@ -177,12 +177,12 @@ fn fewer_points_give_fewer_runs_and_a_judgement_of_what_was_run() {
 
 #[test]
 fn exactly_the_points_of_the_file_are_run_and_what_lacks_one_is_named() {
-    let plan = planned(&named("nsx-fig12"), &["ticks=[\"80us\", \"1ms\"]", "runs=3"], false);
+    let plan = planned(&named("nsx-fig12"), &["ticks=[\"80us\", \"1ms\"]", "runs=3", "adjust=[]"], false);
     let plan = plan.expect("it is sound");
     let schedulers = ["CSX", "NSX", "NSX, 2x DOM0", "NSX, 4x DOM0", "NSX+"];
-    let expected = schedulers
-        .into_iter()
-        .flat_map(|scheduler| ["80us", "1000us"].map(|tick| format!("nsx/{scheduler}/{tick}/3x1000/Usual")));
+    let expected = schedulers.into_iter().flat_map(|scheduler| {
+        ["80us", "1000us"].map(|tick| format!("nsx/{scheduler}/{tick}/3x1000/Usual/2vcpus"))
+    });
     assert_eq!(keys(&plan), expected.collect());
     let finding = judged(plan, whatever(1));
     assert_eq!(finding.checks.len(), 4);
