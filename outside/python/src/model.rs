@@ -2,7 +2,7 @@
 //! functions.
 //!
 //! `layout` says what bytes mean, `values` keeps states and messages, `call` is what a handler sees of the
-//! run, `handlers` is the engine's model, `run` the function that Python calls. `python/paceline/model.py`
+//! run, `handlers` is the engine's model, `run` the function that Python calls. `python/paceline/_model.py`
 //! checks what users write; what comes from there is trusted in one point: the addresses of the handlers.
 //!
 //! Invariants: the engine does not know which kind of handler it calls; a handler never unwinds, it says by
@@ -20,7 +20,7 @@ mod values;
 
 pub use run::hearing;
 
-/// Adds what `python/paceline/model.py` uses.
+/// Adds what `python/paceline/_model.py` uses.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<layout::PyLayout>()?;
     module.add_function(wrap_pyfunction!(run::run_model, module)?)?;

@@ -15,7 +15,7 @@ use pyo3::types::{PyAny, PyDict};
 /// Sends what lies in `scratch`.
 type Send = unsafe fn(call: &Call, to: LpId, delay: Time);
 
-/// One call of a handler. `model/_context.py` reads the first four fields by their offsets.
+/// One call of a handler. `_model_context.py` reads the first four fields by their offsets.
 #[repr(C)]
 pub struct Call {
     /// Nanoseconds.
@@ -156,7 +156,7 @@ pub fn model_symbols(python: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Keeps the exception that a plain handler has raised in the call at this address.
 #[pyfunction]
 pub fn model_raised(call: usize, exception: Bound<'_, PyAny>) {
-    // SAFETY: `model/_plain.py` calls this within a handler only, with the call that the handler was given.
+    // SAFETY: `_model_plain.py` calls this within a handler only, with the call that the handler was given.
     let call = unsafe { &mut *(call as *mut Call) };
     call.raised = Some(PyErr::from_value(exception));
 }

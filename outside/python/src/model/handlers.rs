@@ -72,7 +72,7 @@ impl<'d, W: Words> Handlers<'d, W> {
             raised: None,
         };
         let parameters = self.declared.parameters.as_ptr().cast();
-        // SAFETY: `model.py` made the handler for these dtypes: it reads the parameters and the message,
+        // SAFETY: `_model.py` made the handler for these dtypes: it reads the parameters and the message,
         // writes the state and the scratch within their sizes, and returns a status. `cx` is not used while
         // it is lent to the call.
         let status = unsafe { handler(parameters, state.words.as_mut_ptr(), message, &raw mut call) };

@@ -115,7 +115,7 @@ pub fn as_bytes(words: &[u64]) -> &[u8] {
 /// The layout of a structured dtype, for `run_model`.
 ///
 /// States and messages refer to it, and none says when the last of them is gone: a layout lives as long as
-/// the process. `model.py` makes one for each dtype, however many models have it.
+/// the process. `_model.py` makes one for each dtype, however many models have it.
 #[pyclass(frozen, name = "Layout", module = "paceline._native")]
 pub struct PyLayout(pub &'static Layout);
 

@@ -80,7 +80,7 @@ impl Parts<'_> {
         let of_lp = |channels: Vec<(u32, u64)>| -> Vec<(LpId, Time)> {
             channels.into_iter().map(|(to, ns)| (LpId(to), Time::nanos(ns))).collect()
         };
-        // SAFETY: `model.py` made functions of this signature, and keeps them until `run_model` returns.
+        // SAFETY: `_model.py` made functions of this signature, and keeps them until `run_model` returns.
         let handler = |address: usize| unsafe { std::mem::transmute(address) };
         Declared {
             lps: self.lps,
