@@ -127,12 +127,12 @@ def test_tables_are_those_of_the_run(folder):
     assert polars.DataFrame(ended.tables["flows"]).height == 4 and (folder / "kept" / "flows.parquet").exists()
 
 
-def test_mistakes_are_those_of_run(folder):
+def test_mistakes_are_those_of_run():
     with pytest.raises(paceline.ScenarioError, match="unknown key `lpz`"):
         paceline.start(SCENARIO, {"model.lpz": 3})
-    (folder / "peers.toml").write_text('[model]\nkind = "chord"\npeers = 10\n[network]\nlatency = "20ms"\n[run]\nuntil = "1s"\n')
+    peers = {"model": {"kind": "chord", "peers": 10}, "network": {"latency": "20ms"}, "run": {"until": "1s"}}
     with pytest.raises(paceline.ScenarioError, match="--owned is not for a model of processes"):
-        paceline.start("peers.toml")
+        paceline.start(peers)
     assert children() == []
 
 
