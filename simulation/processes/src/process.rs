@@ -314,6 +314,14 @@ impl<P: Send + 'static> Process<P> {
         desk::post_request::<P>(self.id(), Request::SwitchOff(host));
     }
 
+    /// Switches a host off as [`switch_off`](Self::switch_off) does, and on again after `span`. On federates
+    /// a process can do so with its own host, and be started again with it
+    /// ([`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting)). Nothing happens to a host
+    /// that is off.
+    pub fn switch_off_for(&self, host: HostId, span: Time) {
+        desk::post_request::<P>(self.id(), Request::SwitchOffFor(host, span));
+    }
+
     /// Switches a host on again; processes that restart with it start from the beginning.
     pub fn switch_on(&self, host: HostId) {
         desk::post_request::<P>(self.id(), Request::SwitchOn(host));

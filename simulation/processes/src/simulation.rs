@@ -292,7 +292,7 @@ impl<P: Send + 'static, N: Network> Simulation<P, N> {
     /// Has a mailbox stand at a host: messages to it flow there as soon as they are sent, and wait there to
     /// be received, by processes on that host only. A send is complete when the message arrives. What has
     /// arrived is lost when the host goes off, and so is what comes while it is off. SimGrid calls it a
-    /// mailbox with a permanent receiver.
+    /// mailbox with a permanent receiver. With a matched one, all stand there that have its receiver.
     ///
     /// ```
     /// use paceline_kernel::Time;

@@ -93,6 +93,7 @@ impl<P, N: Network> Core<P, N> {
             Request::Put(queue, item) => self.put(queue, item),
             Request::Get { queue, limit } => self.get(id, queue, limit),
             Request::SwitchOff(host) => self.switch_off(host),
+            Request::SwitchOffFor(host, span) => self.switch_off_for(host, span),
             Request::SwitchOn(host) => self.switch_on(host),
             Request::Abandon(answer) => self.abandon_request(id, answer),
             Request::Record(number) => self.record(id, number),

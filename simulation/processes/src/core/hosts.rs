@@ -104,6 +104,14 @@ impl<P, N: Network> Core<P, N> {
         self.reschedule(id.0);
     }
 
+    /// A host goes, and comes back after a span.
+    pub(super) fn switch_off_for(&mut self, id: HostId, span: Time) {
+        if self.on.get(id.0 as usize) == Some(&true) {
+            self.switch_off(id);
+            self.profiles.bring_back(self.now.saturating_add(span), id.0);
+        }
+    }
+
     /// Whether a process that has ended in this instant comes back with its host.
     pub fn comes_back(&self, id: ProcessId) -> bool {
         let host = self.processes.get(id).map(|process| &self.hosts[process.host as usize]);

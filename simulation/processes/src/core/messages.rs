@@ -65,6 +65,8 @@ pub(super) struct Messages<P> {
     known: BTreeMap<Mailbox, u32>,
     /// By receiver: its matched mailboxes that leave the sender or the tag open.
     open: BTreeMap<u32, Vec<u32>>,
+    /// By receiver: the host at which its matched mailboxes stand, if at one.
+    receivers: BTreeMap<u32, u32>,
     /// Places of other mailboxes that are unused, and at how many in use one looks for more of them.
     unused: Vec<u32>,
     limit: usize,
@@ -123,6 +125,7 @@ impl<P> Default for Messages<P> {
             names: Vec::new(),
             known: BTreeMap::new(),
             open: BTreeMap::new(),
+            receivers: BTreeMap::new(),
             unused: Vec::new(),
             limit: LOOK,
             flowing: Flowing::default(),
@@ -189,16 +192,23 @@ impl<P> Messages<P> {
             OTHERS + self.others.len() as u32 - 1
         });
         self.note_open(&mailbox, place);
+        if let Mailbox::Matched { to, .. } = mailbox {
+            self.queue(place).host = self.receivers.get(&to).copied().unwrap_or(NOWHERE);
+        }
         self.names[(place - OTHERS) as usize] = mailbox.clone();
         self.known.insert(mailbox, place);
         place
     }
 
-    /// Forgets mailboxes by name, matched ones, and those with great numbers, in which nothing is, to which
-    /// nothing flows, and which stand nowhere: they are as good as new.
+    /// Forgets mailboxes by name, matched ones, and those with great numbers, in which nothing is and to
+    /// which nothing flows: they are as good as new. A matched one may stand at a host, as its receiver says
+    /// where; the others stand nowhere.
     fn forget(&mut self) {
-        let is_used = |queue: &Queue| queue.first != NONE || queue.host != NOWHERE;
-        let mut used: Vec<bool> = self.others.iter().map(is_used).collect();
+        let stands =
+            |queue: &Queue, name: &Mailbox| queue.host != NOWHERE && !matches!(name, Mailbox::Matched { .. });
+        let queues = self.others.iter().zip(&self.names);
+        let mut used: Vec<bool> =
+            queues.map(|(queue, name)| queue.first != NONE || stands(queue, name)).collect();
         for comm in self.comms.iter().flatten() {
             if let Some(place) = comm.mailbox.checked_sub(OTHERS) {
                 used[place as usize] = true;
@@ -227,8 +237,16 @@ impl<P> Messages<P> {
         }
     }
 
-    /// A mailbox stands at a host from now on.
+    /// A mailbox stands at a host from now on; of a matched one, all of the same receiver.
     pub(super) fn place(&mut self, mailbox: &Mailbox, host: u32) {
+        if let Mailbox::Matched { to, .. } = *mailbox {
+            self.receivers.insert(to, host);
+            let of = |number| Mailbox::Matched { to, from: number, tag: number };
+            for place in self.known.range(of(0)..=of(u32::MAX)).map(|(_, place)| *place) {
+                self.others[(place - OTHERS) as usize].host = host;
+            }
+            return;
+        }
         let place = self.mailbox(mailbox);
         self.queue(place).host = host;
     }

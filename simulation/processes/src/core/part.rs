@@ -90,9 +90,9 @@ impl<P, N: Network> Core<P, N> {
             | Request::Suspend(process)
             | Request::Resume(process) => (there(*process), Reach::Process),
             Request::Spawn { host: HostId(other), .. } => (*other != host, Reach::Spawn),
-            Request::SwitchOff(HostId(other)) | Request::SwitchOn(HostId(other)) => {
-                (*other != host, Reach::Host)
-            }
+            Request::SwitchOff(HostId(other))
+            | Request::SwitchOffFor(HostId(other), _)
+            | Request::SwitchOn(HostId(other)) => (*other != host, Reach::Host),
             Request::Acquire { object: ObjectId { owner, .. }, .. }
             | Request::Release(ObjectId { owner, .. })
             | Request::ConditionWait { condition: ObjectId { owner, .. }, .. }

@@ -35,6 +35,8 @@ pub struct Profiles {
     followed: Vec<Followed>,
     /// When the next change of a profile is due, by its place.
     due: BinaryHeap<Reverse<(Time, usize)>>,
+    /// Hosts that were switched off for a span: when they come back.
+    returns: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
 impl Profiles {
@@ -61,14 +63,31 @@ impl Profiles {
         }
     }
 
+    /// A host that is off comes back at this time.
+    pub(super) fn bring_back(&mut self, at: Time, host: u32) {
+        self.returns.push(Reverse((at, host)));
+    }
+
+    fn next_return(&self) -> Option<Time> {
+        self.returns.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
     /// The time of the next change.
     pub(super) fn next(&self) -> Option<Time> {
-        self.due.peek().map(|Reverse((at, _))| *at)
+        [self.next_due(), self.next_return()].into_iter().flatten().min()
     }
 
     /// Takes out the next change, if it is due at `now`: of which host, what, and its new value.
     fn take(&mut self, now: Time) -> Option<(u32, Of, f64)> {
-        self.next().filter(|at| *at <= now)?;
+        let next = self.next().filter(|at| *at <= now)?;
+        if self.next_due() != Some(next) {
+            let Reverse((_, host)) = self.returns.pop()?;
+            return Some((host, Of::State, 1.0));
+        }
         let Reverse((_, place)) = self.due.pop()?;
         let followed = &mut self.followed[place];
         let (host, of) = (followed.host, followed.of);
@@ -125,11 +144,15 @@ impl<P, N: Network> Core<P, N> {
     /// Whether a change of a host to come can let somebody go on: a profile that starts again for ever does
     /// not keep a run from ending in a deadlock.
     pub(super) fn profiles_matter(&self) -> bool {
+        let comes_back = |host: u32| !self.hosts[host as usize].back().is_empty();
+        if self.profiles.returns.iter().any(|Reverse((_, host))| comes_back(*host)) {
+            return true;
+        }
         self.profiles.any(|followed, value| {
             let (place, positive) = (followed.host as usize, value > 0.0);
             match followed.of {
                 Of::Speed(_) => positive && !self.hosts[place].cpu.is_idle(),
-                Of::State if positive => !self.hosts[place].back().is_empty(),
+                Of::State if positive => comes_back(followed.host),
                 Of::State => {
                     self.processes.iter().any(|(_, process)| process.host == followed.host && !process.ended)
                 }

@@ -271,6 +271,8 @@ pub enum Request<P> {
     },
     /// To switch a host off, with everything on it.
     SwitchOff(HostId),
+    /// To switch a host off, and on again after this span.
+    SwitchOffFor(HostId, Time),
     /// To switch a host on again.
     SwitchOn(HostId),
     /// To cancel its last request; with the answer to it, where that has come and was not looked at.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use paceline_kernel::Time;
-use paceline_network::{FlowModel, HostId, Platform, read};
+use paceline_network::{Constant, FlowModel, HostId, Platform, read};
 use paceline_processes::{Process, RequestError, RunError, Simulation};
 
 use super::{HERE, THERE, secs};
@@ -63,6 +63,33 @@ fn a_change_of_speed_scales_what_is_computed() {
     let nights = platform("SPEED", "here", "0 0\n1 1\nLOOPAFTER 1");
     assert_eq!(ends(&nights, HERE, 3e9, &[0]), [secs(6)]);
     assert_eq!(ends(&nights, HERE, 1e9, &[500, 1500]), [secs(2), millis(3500)]);
+}
+
+#[test]
+fn a_host_that_is_switched_off_for_a_span_comes_back_on_any_federates() {
+    for federates in [None, Some(1), Some(2)] {
+        let starts = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&starts);
+        let mut world = Simulation::<(), _>::new(Constant::new(1.0), &[(1e9, 1); 2]);
+        world.spawn_restarting("fails", THERE, move |cx: Process<()>| {
+            let noted = Arc::clone(&noted);
+            async move {
+                noted.lock().unwrap().push(cx.now());
+                cx.sleep(secs(2)).await;
+                if cx.now() < secs(6) {
+                    cx.switch_off_for(THERE, secs(3));
+                    cx.yield_now().await;
+                    panic!("it has gone with its host");
+                }
+            }
+        });
+        let world = match federates {
+            Some(federates) => world.federates(federates),
+            None => world,
+        };
+        let report = world.run().unwrap_or_else(|error| panic!("{federates:?}: {error}"));
+        assert_eq!((&starts.lock().unwrap()[..], report.end_time), (&[secs(0), secs(5)][..], secs(7)));
+    }
 }
 
 #[test]
