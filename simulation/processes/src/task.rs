@@ -113,7 +113,8 @@ impl<P: Send + 'static> Turns<P> {
         let desk = self.desk.as_mut().expect("the code has run");
         let waits = process.waits || desk.claims;
         // A claim may have been answered that it does not await now; other answers are of the past.
-        if let Some(answer @ (Answer::Claim(..) | Answer::Several(_))) = desk.answer.take() {
+        let is_kept = |answer: &Answer<P>| answer.claim().is_some() || matches!(answer, Answer::Several(_));
+        if let Some(answer) = desk.answer.take().filter(is_kept) {
             desk.requests.push(Request::Keep(answer));
         }
         let turn = match polled {

@@ -13,6 +13,7 @@ use super::messages::Comm;
 use super::moment::Moment;
 use super::process::{Blocked, Going, Process, Side};
 use super::request::{Answer, Mailbox, Name, ProcessId, Request, RequestError};
+use super::wants::Outcome;
 
 impl<P> Answer<P> {
     /// What enters the digest of it.
@@ -25,6 +26,9 @@ impl<P> Answer<P> {
             Self::Which(place, _) => 16 + u64::from(*place & 0x3f),
             Self::All(_) => 5,
             Self::Failed(failure) => 8 + *failure as u64,
+            Self::ClaimDone(_) => Outcome::Done.code(),
+            Self::ClaimGranted(_, waited) => Outcome::Granted(*waited).code(),
+            Self::ClaimServed(_, waited) => Outcome::Served { waited: *waited, preemptions: 0 }.code(),
             Self::Claim(_, outcome) => outcome.code(),
             Self::Several(_) => 6,
         }

@@ -27,9 +27,41 @@ impl<P> Answer<P> {
         });
     }
 
+    /// The answer to a claim.
+    fn to_claim(number: u32, outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::ClaimDone(number),
+            Outcome::Granted(waited) => Self::ClaimGranted(number, waited),
+            Outcome::Served { waited, preemptions: 0 } => Self::ClaimServed(number, waited),
+            outcome => Self::Claim(number, Box::new(outcome)),
+        }
+    }
+
+    /// The claim that it answers, if one.
+    pub(crate) fn claim(&self) -> Option<u32> {
+        match self {
+            Self::ClaimDone(number)
+            | Self::ClaimGranted(number, _)
+            | Self::ClaimServed(number, _)
+            | Self::Claim(number, _) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// What a claim was answered, by the number of the claim.
+    pub(crate) fn into_outcome(self) -> Option<(u32, Outcome)> {
+        match self {
+            Self::ClaimDone(number) => Some((number, Outcome::Done)),
+            Self::ClaimGranted(number, waited) => Some((number, Outcome::Granted(waited))),
+            Self::ClaimServed(number, waited) => Some((number, Outcome::Served { waited, preemptions: 0 })),
+            Self::Claim(number, outcome) => Some((number, *outcome)),
+            _ => None,
+        }
+    }
+
     /// Takes the outcome of this claim out of the answers.
     pub(crate) fn take_outcome(unseen: &mut Option<Self>, number: u32) -> Option<Outcome> {
-        let is_it = |answer: &Self| matches!(answer, Self::Claim(claim, _) if *claim == number);
+        let is_it = |answer: &Self| answer.claim() == Some(number);
         let answer = match unseen {
             Some(Self::Several(all)) => {
                 let place = all.iter().position(is_it)?;
@@ -38,20 +70,17 @@ impl<P> Answer<P> {
             Some(answer) if is_it(answer) => unseen.take(),
             _ => None,
         };
-        match answer {
-            Some(Self::Claim(_, outcome)) => Some(*outcome),
-            _ => None,
-        }
+        answer?.into_outcome().map(|(_, outcome)| outcome)
     }
 
     /// Takes the answer out that is to no claim.
     pub(crate) fn take_plain(unseen: &mut Option<Self>) -> Option<Self> {
         match unseen {
-            Some(Self::Claim(..)) => None,
             Some(Self::Several(all)) => {
-                let place = all.iter().position(|answer| !matches!(answer, Self::Claim(..)))?;
+                let place = all.iter().position(|answer| answer.claim().is_none())?;
                 Some(all.remove(place))
             }
+            Some(answer) if answer.claim().is_some() => None,
             _ => unseen.take(),
         }
     }
@@ -122,7 +151,7 @@ impl<P, N: Network> Core<P, N> {
     /// Answers that a process did not look at in its turn stay for the next.
     fn keep(&mut self, id: ProcessId, answer: Answer<P>) {
         let answers = if let Answer::Several(all) = answer { *all } else { vec![answer] };
-        for answer in answers.into_iter().filter(|answer| matches!(answer, Answer::Claim(..))) {
+        for answer in answers.into_iter().filter(|answer| answer.claim().is_some()) {
             Answer::add(&mut self.processes[id].answer, answer);
         }
     }
@@ -173,7 +202,7 @@ impl<P, N: Network> Core<P, N> {
         process.stamp = process.stamp.wrapping_add(1);
         let place = (u64::from(process.stamp) << 8) | outcome.code();
         self.digest.join(Digest::of(&(process.identity, now.as_nanos(), place)));
-        Answer::add(&mut process.answer, Answer::Claim(number, Box::new(outcome)));
+        Answer::add(&mut process.answer, Answer::to_claim(number, outcome));
         if !process.suspended {
             self.ready.push(id);
         }

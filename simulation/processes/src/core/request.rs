@@ -327,7 +327,13 @@ pub enum Answer<P> {
     All(Box<Vec<Answer<P>>>),
     /// It did not come about.
     Failed(RequestError),
-    /// The answer to a claim, by its number. Boxed, as every process keeps an answer.
+    /// The claim of this number is done ([`Outcome::Done`]).
+    ClaimDone(u32),
+    /// The claim of this number was granted ([`Outcome::Granted`]).
+    ClaimGranted(u32, Time),
+    /// The service of this claim is over, and was not preempted ([`Outcome::Served`]).
+    ClaimServed(u32, Time),
+    /// Another answer to a claim, by its number. Boxed, as every process keeps an answer, and these are rare.
     Claim(u32, Box<Outcome>),
     /// Answers that came in one instant: at most one of them is to no claim. Boxed for the same reason.
     Several(Box<Vec<Answer<P>>>),

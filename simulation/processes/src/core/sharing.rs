@@ -30,16 +30,18 @@ impl<P, N: Network> Core<P, N> {
             (_, Some(Answer::Several(all))) => {
                 all.into_iter().for_each(|answer| self.give_back(id, granted, Some(answer)));
             }
-            (_, Some(Answer::Claim(number, outcome))) => {
-                self.resources.withdraw(self.cause, (id, number), Some(*outcome));
-            }
             (Some(object), Some(Answer::Truth(true))) => self.release(id, object),
             (Some(queue), Some(Answer::Message(item))) => {
                 if let Some((next, item)) = self.objects.get(queue, self.now).put_back(item) {
                     self.grant(next, queue, Answer::Message(item));
                 }
             }
-            _ => {}
+            (_, Some(answer)) => {
+                if let Some((number, outcome)) = answer.into_outcome() {
+                    self.resources.withdraw(self.cause, (id, number), Some(outcome));
+                }
+            }
+            (_, None) => {}
         }
     }
 

@@ -144,21 +144,24 @@ impl Claims {
         self.there[place as usize].as_ref().expect(THERE)
     }
 
-    /// Takes a claim out, which stands in no line.
-    pub(super) fn remove(&mut self, place: u32) -> Claim {
-        let claim = self.there[place as usize].take().expect(THERE);
+    /// Takes a claim out, which stands in no line: whose it was, and its number.
+    pub(super) fn remove(&mut self, place: u32) -> (ProcessId, u32) {
+        let there = &mut self.there[place as usize];
+        let Claim { process, number, sibling, .. } = *there.as_ref().expect(THERE);
+        // Dropped where it stands: it is large, and next to nothing of it is needed.
+        *there = None;
         self.free.push(place);
-        let head = self.heads.get_mut(claim.process.0).expect(THERE);
+        let head = self.heads.get_mut(process.0).expect(THERE);
         if *head == place {
-            *head = claim.sibling;
+            *head = sibling;
         } else {
             let mut later = *head;
             while self.get(later).sibling != place {
                 later = self.get(later).sibling;
             }
-            self.at(later).sibling = claim.sibling;
+            self.at(later).sibling = sibling;
         }
-        claim
+        (process, number)
     }
 
     /// The claim of this number.

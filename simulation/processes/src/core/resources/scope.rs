@@ -57,8 +57,7 @@ impl Scope<'_> {
 
     /// Answers a claim that stands in no line, and takes it out.
     pub(super) fn settle(&mut self, place: u32, outcome: Outcome) {
-        let claim = self.claims.remove(place);
-        let (process, number, at) = (claim.process, claim.number, self.at);
+        let ((process, number), at) = (self.claims.remove(place), self.at);
         self.effects.answered.push(Answered { process, number, outcome, at });
     }
 
