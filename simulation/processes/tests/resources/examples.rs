@@ -8,6 +8,8 @@ use super::*;
 mod bank;
 #[path = "../../examples/car_wash.rs"]
 mod car_wash;
+#[path = "../../examples/ccu.rs"]
+mod ccu;
 #[path = "../../examples/gas_station.rs"]
 mod gas_station;
 #[path = "../../examples/machine_shop.rs"]
@@ -60,6 +62,23 @@ fn no_film_is_sold_twice_and_who_waits_for_it_leaves() {
     let counter = report.resource("counter").unwrap();
     // 150 tickets, at most six a visitor, and half a minute for those who come too late.
     assert!((25..150).contains(&counter.counts.granted) && counter.counts.reneged > 10);
+}
+
+#[test]
+fn a_critical_care_unit_comes_to_the_published_results() {
+    const REPLICATIONS: u64 = 60;
+    for beds in [23, 25, 28] {
+        let rows: Vec<[f64; 3]> = (0..REPLICATIONS).map(|seed| ccu::run(beds, seed).unwrap()).collect();
+        for (column, (right, deviation)) in ccu::PUBLISHED[beds as usize - 23].into_iter().enumerate() {
+            let mean = rows.iter().map(|row| row[column]).sum::<f64>() / REPLICATIONS as f64;
+            // Both are means of samples, with a confidence of 99.9 %.
+            let most = 3.29 * deviation * (1.0 / REPLICATIONS as f64 + 1.0 / 100.0).sqrt();
+            assert!(
+                (mean - right).abs() < most,
+                "{beds} beds, {column}: {mean} beside {right}, allowed {most}"
+            );
+        }
+    }
 }
 
 /// Lines with code, as the book counts them.
