@@ -3,15 +3,15 @@ use paceline_kernel::Time;
 use paceline_network::{Constant, HostId};
 use paceline_processes::resources::Spec;
 use paceline_processes::{Process, Report, Resource, RunError, Simulation, WaitError};
+use paceline_results::Output;
 
 const WASH: HostId = HostId(0);
 const MINUTE: u64 = 60;
 
 async fn car(cx: Process<()>, machines: Resource) -> Result<(), WaitError> {
-    let machine = machines.request(&cx).await?;
+    let _machine = machines.request(&cx).await?;
     cx.hold(Time::secs(5 * MINUTE)).await?;
-    let percent = 50 + cx.draw(|rng| rng.below(50));
-    println!("{percent} % of the dirt is off at {}, after a wait of {}", cx.now(), machine.waited());
+    cx.tally("dirt_off_percent", 50.0 + cx.draw(|rng| rng.below(50)) as f64);
     Ok(())
 }
 
@@ -29,6 +29,7 @@ async fn source(cx: Process<()>, machines: Resource) -> Result<(), WaitError> {
 pub fn run(minutes: u64, seed: u64) -> Result<Report, RunError> {
     let simulation = Simulation::new(Constant::new(0.0), &[(1e9, 1)]).seed(seed);
     let mut simulation = simulation.until(Time::secs(minutes * MINUTE));
+    simulation.measure([Output::tally("dirt_off_percent")]);
     let machines = simulation.make(WASH, Spec::resource(2).named("machines"));
     simulation.spawn("source", WASH, move |cx| async move { source(cx, machines).await.unwrap() });
     simulation.run()
@@ -38,5 +39,6 @@ fn main() -> Result<(), RunError> {
     let report = run(20, 42)?;
     let machines = report.resource("machines").expect("it has a name");
     println!("machines are busy {:.1} % of the time", 100.0 * machines.utilisation.unwrap_or(0.0));
+    println!("{:.1} % of the dirt is off", report.outputs.mean("dirt_off_percent").unwrap_or(0.0));
     Ok(())
 }
