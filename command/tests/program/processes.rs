@@ -110,11 +110,13 @@ fn every_model_has_one_digest_on_any_federates_and_threads() {
     for (scenario, until, set, reason) in [
         ("chord.toml", "30s", "", None),
         ("farm.toml", "30s", "", Some("did not reach a worker")),
+        ("farm.toml", "60s", "model.permanent_receivers=true", None),
         ("bittorrent.toml", "60s", "", Some("model.takes_back")),
         ("bittorrent.toml", "60s", "model.takes_back=false", None),
         ("master-workers.toml", "1h", "", Some("model.permanent_receivers")),
         ("master-workers.toml", "1h", "model.permanent_receivers=true", None),
         ("mpi-trace.toml", "1h", "", Some("wait for each other")),
+        ("mpi-trace.toml", "1h", "model.permanent_receivers=true", None),
     ] {
         let until = format!("--set=run.until={until}");
         let set: Vec<String> = (!set.is_empty()).then(|| format!("--set={set}")).into_iter().collect();

@@ -62,6 +62,10 @@ pub struct Farm {
     pub limit: Time,
     /// How the workers' hosts fail; `None`: they do not.
     pub failing: Option<Failing>,
+    /// Whether tasks and answers flow as soon as they are sent, and wait at the host of their receiver
+    /// (SimGrid: permanent receivers). The master then learns that a task is lost by its time limit, or when
+    /// the worker reports that it is idle, and a run can be divided among federates.
+    pub permanent_receivers: bool,
 }
 
 /// How hosts fail: the means of two exponential distributions.
@@ -75,7 +79,9 @@ pub struct Failing {
 
 impl Default for Farm {
     fn default() -> Self {
-        Self { workers: 10, tasks: 1000, flops: 1e9, bytes: 1e6, limit: Time::secs(100), failing: None }
+        let (workers, tasks, limit) = (10, 1000, Time::secs(100));
+        let (failing, permanent_receivers) = (None, false);
+        Self { workers, tasks, flops: 1e9, bytes: 1e6, limit, failing, permanent_receivers }
     }
 }
 
@@ -168,16 +174,29 @@ impl Farm {
         let outcome = Arc::new(Outcome::new(self.tasks));
         let shared = Arc::new(Shared { farm: self.clone(), outcome: Arc::clone(&outcome) });
         let master = Arc::clone(&shared);
-        simulation.spawn("master", HostId(0), move |cx: Process<Message>| master::run(cx, master));
+        let host_of = |worker: u32| HostId(1 + worker % (hosts - 1));
+        if self.permanent_receivers {
+            simulation.place(self.master(), HostId(0));
+            (0..self.workers).for_each(|worker| simulation.place(u64::from(worker), host_of(worker)));
+            let run = move |cx: Process<Message>| master::run_apart(cx, master);
+            simulation.spawn("master", HostId(0), run);
+        } else {
+            simulation.spawn("master", HostId(0), move |cx: Process<Message>| master::run(cx, master));
+        }
         for number in 0..self.workers {
             let shared = Arc::clone(&shared);
             let run = move |cx: Process<Message>| worker::run(cx, number, Arc::clone(&shared));
-            simulation.spawn_restarting("worker", HostId(1 + number % (hosts - 1)), run);
+            simulation.spawn_restarting("worker", host_of(number), run);
         }
         if let Some(failing) = self.failing {
             for host in 1..=self.hosts_of_workers(hosts) {
-                let run = move |cx: Process<Message>| failures::run(cx, HostId(host), failing);
-                simulation.spawn("failures", HostId(0), run);
+                if self.permanent_receivers {
+                    let run = move |cx: Process<Message>| failures::run_at_host(cx, failing);
+                    simulation.spawn_restarting("failures", HostId(host), run);
+                } else {
+                    let run = move |cx: Process<Message>| failures::run(cx, HostId(host), failing);
+                    simulation.spawn("failures", HostId(0), run);
+                }
             }
         }
         Ok(outcome)

@@ -143,6 +143,7 @@ pub struct Message {
 pub struct MpiTrace {
     ranks: Vec<Arc<[Action]>>,
     idle_waits: u64,
+    permanent_receivers: bool,
 }
 
 /// A rank that has not performed all its actions, because one of them failed.
@@ -206,7 +207,18 @@ impl Outcome {
 impl MpiTrace {
     /// A trace from the actions of each rank.
     pub fn new(ranks: Vec<Vec<Action>>) -> Self {
-        Self { ranks: ranks.into_iter().map(Arc::from).collect(), idle_waits: 0 }
+        Self { ranks: ranks.into_iter().map(Arc::from).collect(), idle_waits: 0, permanent_receivers: false }
+    }
+
+    /// Makes ranks permanent receivers, as if they had room for whatever is sent to them: messages flow as
+    /// soon as they are sent, the large ones too, and wait at the host of their receiver (SimGrid:
+    /// `smpi/async-small-thresh`, above the largest). The sender of a large one waits until it has arrived.
+    /// So the run can be divided among federates.
+    ///
+    /// Of messages of the same sender and tag the one that arrives first is received first. On a network
+    /// that transfers share, a small one may arrive before a large one that was sent earlier.
+    pub fn with_permanent_receivers(self) -> Self {
+        Self { permanent_receivers: true, ..self }
     }
 
     /// The number of ranks.
@@ -230,6 +242,10 @@ impl MpiTrace {
         let outcome = Arc::new(Outcome::new(self.ranks.len()));
         let ranks = self.ranks();
         for (rank, actions) in (0..ranks).zip(&self.ranks) {
+            if self.permanent_receivers {
+                let all = Mailbox::Matched { to: rank, from: ANY, tag: ANY };
+                simulation.place(all, HostId(rank % hosts));
+            }
             let (actions, outcome) = (Arc::clone(actions), Arc::clone(&outcome));
             simulation.spawn(&format!("rank {rank}"), HostId(rank % hosts), async move |cx: Process<()>| {
                 match replay::Rank::new(&cx, rank, ranks).replay(&actions).await {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use paceline_processes::{Activity, Process};
 
 use super::assignments::Assignments;
-use super::{DONE, DUPLICATES, Message, REASSIGNED, Shared};
+use super::{DONE, DUPLICATES, Message, Outcome, REASSIGNED, Shared};
 use crate::inbox::Inbox;
 
 /// The most messages that the master receives at a time.
@@ -41,21 +41,8 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
                 inbox.renew(&cx);
                 match message {
                     // If a task is in transit to a worker that has restarted, the worker will still get it.
-                    Ok(Some(Message::Ready { worker })) if !sending.iter().any(|(to, _)| *to == worker) => {
-                        let again = u64::from(assignments.lose(worker));
-                        cx.count(REASSIGNED, again);
-                        assignments.ready(worker);
-                    }
-                    Ok(Some(Message::Done { worker, task })) => {
-                        if assignments.finish(worker, task) {
-                            cx.record(u64::from(task));
-                            outcome.done_ns[task as usize].store(cx.now().as_nanos(), Ordering::Relaxed);
-                            cx.count(DONE, 1);
-                        } else {
-                            cx.count(DUPLICATES, 1);
-                        }
-                        assignments.ready(worker);
-                    }
+                    Ok(Some(Message::Ready { worker })) if sending.iter().any(|(to, _)| *to == worker) => {}
+                    Ok(Some(message)) => take_in(&cx, &mut assignments, outcome, message),
                     _ => {}
                 }
             }
@@ -66,5 +53,48 @@ pub(super) async fn run(cx: Process<Message>, shared: Arc<Shared>) {
             sending.retain(|(to, _)| *to != worker);
             cx.count(REASSIGNED, u64::from(assignments.lose(worker)));
         }
+    }
+}
+
+/// The same where masters and workers are permanent receivers: tasks flow at once, and nothing is heard of
+/// one that is lost but what its worker reports, or that no result arrives.
+pub(super) async fn run_apart(cx: Process<Message>, shared: Arc<Shared>) {
+    let (farm, outcome) = (&shared.farm, &shared.outcome);
+    let mut assignments = Assignments::new(farm.tasks, farm.workers);
+    while !assignments.is_over() {
+        while let Some((worker, task)) = assignments.assign(cx.now().saturating_add(farm.limit)) {
+            cx.send_detached(u64::from(worker), Message::Task { task }, farm.bytes);
+        }
+        let limit = assignments.next_limit().saturating_sub(cx.now());
+        match cx.receive_within(farm.master(), limit).await {
+            Ok(message) => take_in(&cx, &mut assignments, outcome, message),
+            Err(_) => {
+                if let Some(worker) = assignments.late(cx.now()) {
+                    cx.count(REASSIGNED, u64::from(assignments.lose(worker)));
+                }
+            }
+        }
+    }
+}
+
+/// Takes in what a worker has sent.
+fn take_in(cx: &Process<Message>, assignments: &mut Assignments, outcome: &Outcome, message: Message) {
+    match message {
+        Message::Ready { worker } => {
+            cx.count(REASSIGNED, u64::from(assignments.lose(worker)));
+            assignments.ready(worker);
+        }
+        Message::Done { worker, task } => {
+            if assignments.finish(worker, task) {
+                cx.record(u64::from(task));
+                outcome.done_ns[task as usize].store(cx.now().as_nanos(), Ordering::Relaxed);
+                cx.count(DONE, 1);
+            } else {
+                cx.count(DUPLICATES, 1);
+            }
+            assignments.ready(worker);
+        }
+        // Workers send no tasks.
+        Message::Task { .. } => {}
     }
 }

@@ -34,9 +34,9 @@ impl ProcessModel for Farm {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some(
-            "learns without delay that a task did not reach a worker, or that its host has failed; rounds of many \
-             workers use run.threads",
+        (!self.permanent_receivers).then_some(
+            "learns without delay that a task did not reach a worker, or that its host has failed; with \
+             model.permanent_receivers its hosts run apart",
         )
     }
 

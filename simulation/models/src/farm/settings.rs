@@ -10,8 +10,8 @@ const MOST_TASKS: u32 = 100_000_000;
 
 impl Farm {
     /// Reads the keys `workers`, `tasks` (1000), `flops` (1e9), `bytes` (1e6), `limit` ("100s"),
-    /// `between_failures` (hosts do not fail) and `repair` ("60s"). Defaults are in brackets. The key
-    /// `kind` is left to the caller.
+    /// `between_failures` (hosts do not fail), `repair` ("60s") and `permanent_receivers` (false). Defaults
+    /// are in brackets. The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let default = Self::default();
         let workers = section.required("workers")?;
@@ -42,6 +42,7 @@ impl Farm {
             bytes: amount(section, "bytes", default.bytes)?,
             limit: span(section, "limit", Some(default.limit))?.unwrap_or(default.limit),
             failing,
+            permanent_receivers: section.or("permanent_receivers", default.permanent_receivers)?,
         })
     }
 }

@@ -15,7 +15,8 @@ const RETRY: Time = Time::secs(1);
 /// Stands for "not computing".
 const IDLE: u64 = u64::MAX;
 
-/// The process of worker `worker`. It restarts with its host.
+/// The process of worker `worker`. It restarts with its host. A permanent receiver does not learn that a task
+/// for it was lost on its way: it reports that it is idle again when the time limit of a task is over.
 pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) {
     // The run ends with the master.
     cx.daemonize();
@@ -32,7 +33,12 @@ pub(super) async fn run(cx: Process<Message>, worker: u32, shared: Arc<Shared>) 
             cx.sleep(RETRY).await;
         }
         answer = Message::Ready { worker };
-        if let Ok(Message::Task { task }) = cx.receive(u64::from(worker)).await {
+        let mailbox = u64::from(worker);
+        let received = match shared.farm.permanent_receivers {
+            true => cx.receive_within(mailbox, shared.farm.limit).await,
+            false => cx.receive(mailbox).await,
+        };
+        if let Ok(Message::Task { task }) = received {
             begun_ns.store(cx.now().as_nanos(), Ordering::Relaxed);
             if cx.compute(shared.farm.flops).await.is_ok() {
                 answer = Message::Done { worker, task };

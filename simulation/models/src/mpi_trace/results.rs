@@ -17,9 +17,9 @@ impl ProcessModel for MpiTrace {
     }
 
     fn acts_at_once(&self) -> Option<&'static str> {
-        Some(
-            "has ranks that wait for each other, which takes no time: a message flows when it is received too; \
-             rounds of many ranks use run.threads",
+        (!self.permanent_receivers).then_some(
+            "has ranks that wait for each other, which takes no time: a message flows when it is received too; with \
+             model.permanent_receivers its hosts run apart",
         )
     }
 

@@ -7,8 +7,8 @@ use paceline_scenario::{ScenarioError, Section, inputs};
 use super::{MpiTrace, TraceError, text_of};
 
 impl MpiTrace {
-    /// Reads the key `trace`: a file of lines `RANK ACTION ARGUMENTS`, or of names of such files. The key
-    /// `kind` is left to the caller.
+    /// Reads the keys `trace`, a file of lines `RANK ACTION ARGUMENTS`, or of names of such files, and
+    /// `permanent_receivers` (false). The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
         let Some(path) = section.file("trace")? else {
             let problem = "a model that replays a trace, and none is named";
@@ -22,10 +22,12 @@ impl MpiTrace {
         let text = read_file(&path).map_err(refuse)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut others = |file: &str| read_file(&folder.join(file));
-        Self::read(&path.display().to_string(), &text, &mut others).map_err(|mistake| {
+        let read = Self::read(&path.display().to_string(), &text, &mut others).map_err(|mistake| {
             let TraceError { file, line, problem, allowed } = mistake;
             section.refuse("trace", format!("{file}:{line}: {problem}"), allowed)
-        })
+        })?;
+        let is_permanent = section.or("permanent_receivers", false)?;
+        Ok(if is_permanent { read.with_permanent_receivers() } else { read })
     }
 }
 

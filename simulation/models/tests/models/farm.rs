@@ -132,7 +132,7 @@ fn messages_that_a_link_loses_are_sent_again() {
     );
     let platform = paceline_network::read("f.xml", &platform, &mut |_| Err("no other files".into())).unwrap();
     let farm =
-        Farm { workers: 2, tasks: 40, flops: 2e9, bytes: 10e6, limit: Time::secs(1000), failing: None };
+        Farm { workers: 2, tasks: 40, flops: 2e9, bytes: 10e6, limit: Time::secs(1000), ..Farm::default() };
     let network = Flows::new(&platform, FlowModel::CM02);
     let mut world = Simulation::new(network, &[(1e9, 1); 3]).until(Time::secs(2000));
     farm.spawn(&mut world, 3).unwrap();

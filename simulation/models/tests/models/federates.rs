@@ -3,8 +3,9 @@
 
 use paceline_kernel::Time;
 use paceline_models::bittorrent::Bittorrent;
-use paceline_models::farm::Farm;
+use paceline_models::farm::{Failing, Farm};
 use paceline_models::master_workers::MasterWorkers;
+use paceline_models::mpi_trace::MpiTrace;
 use paceline_network::{Constant, FlowModel, Flows, Network, Platform, read};
 use paceline_processes::{ProcessModel, Report, Simulation};
 
@@ -62,9 +63,57 @@ fn a_swarm_that_takes_nothing_back_is_divided() {
         ..Bittorrent::default()
     };
     compare(&swarm);
-    assert!(Farm::default().acts_at_once().is_some(), "a master learns at once of tasks that are lost");
     let why = Bittorrent::default().acts_at_once().expect("blocks are taken back");
     assert!(why.contains("model.takes_back"), "{why}");
+}
+
+#[test]
+fn a_farm_of_permanent_receivers_is_divided_and_does_every_task_whatever_fails() {
+    let failing = Failing { between_failures: Time::secs(20), repair: Time::secs(5) };
+    let (limit, failing) = (Time::secs(40), Some(failing));
+    let farm = Farm { workers: 10, tasks: 120, flops: 4e9, bytes: 1e5, limit, failing, ..Farm::default() };
+    let why = farm.acts_at_once().expect("the master learns at once of tasks that are lost");
+    assert!(why.contains("model.permanent_receivers"), "{why}");
+    let farm = Farm { permanent_receivers: true, ..farm };
+    compare(&farm);
+    let mut world = Simulation::new(Constant::new(0.03), &[(1e9, 1); HOSTS as usize]).until(Time::secs(4000));
+    let outcome = farm.spawn(&mut world, HOSTS).expect("there are hosts enough");
+    let report = world.run().unwrap_or_else(|error| panic!("{error}"));
+    let count = |name| report.outputs.count(name);
+    assert_eq!((count("tasks_done"), outcome.results().iter().flatten().count()), (120, 120));
+    assert!(count("host_failures") > 5 && count("tasks_reassigned") > 0 && count("lost_computing_ns") > 0);
+}
+
+#[test]
+fn ranks_that_are_permanent_receivers_are_divided() {
+    // More ranks than hosts; large and small messages, to anybody and by tag, and collective actions.
+    let (ranks, mut lines) = (11, String::new());
+    for rank in 0..ranks {
+        let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        lines += &format!(
+            "{rank} init\n{rank} compute {}\n{rank} isend {next} 4 {}\n{rank} irecv {previous} 4 1\n\
+             {rank} send {next} 5 200\n{rank} recv -1 5 1\n{rank} waitall 2\n{rank} allreduce 1000 1e8\n\
+             {rank} bcast 20000 3\n{rank} alltoall 500 500\n{rank} barrier\n{rank} finalize\n",
+            1e8 * f64::from(1 + rank % 4),
+            100_000 * rank
+        );
+    }
+    let read = |text: &str| {
+        MpiTrace::read("ring.txt", text, &mut |_| Err("there are no other files".into()))
+            .expect("it is a trace")
+    };
+    let why = read(&lines).acts_at_once().expect("messages wait for their receivers");
+    assert!(why.contains("model.permanent_receivers"), "{why}");
+    compare(&read(&lines).with_permanent_receivers());
+    // A large message comes while its receiver computes, instead of after that.
+    let late =
+        read("0 init\n1 init\n0 send 1 0 1e6\n1 compute 5e9\n1 recv 0 0 1e6\n0 finalize\n1 finalize\n");
+    for (trace, ends) in [(late.clone(), [6, 6]), (late.with_permanent_receivers(), [1, 5])] {
+        let mut world = Simulation::new(Constant::new(1.0), &[(1e9, 1); 2]);
+        let outcome = trace.spawn(&mut world, 2);
+        world.run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(outcome.ends(), ends.map(|end| Some(Time::secs(end))));
+    }
 }
 
 #[test]
