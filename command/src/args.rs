@@ -16,6 +16,7 @@ use paceline_app::args::{
     CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
 };
 use paceline_app::replicate::ReplicateArguments;
+use paceline_app::run_report::compare::ReportArguments;
 use paceline_app::study::StudyArguments;
 #[cfg(target_os = "linux")]
 use paceline_app::together::JoinArguments;
@@ -61,6 +62,9 @@ pub enum Command {
     /// continues
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyArguments),
+    /// Compares runs on one page, from the reports in the folders that --out has written
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArguments),
     /// Resumes a run from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -127,6 +131,15 @@ Examples:
   paceline run scenarios/phold.toml --set run.until=20s --trace phold.perfetto-trace
   paceline run scenarios/phold.toml --processes 4 --set run.threads=1
   paceline run scenarios/phold.toml --hosts hosts --listen 10.0.0.1:7000 --secret run.secret";
+
+const REPORT_EXAMPLES: &str = "\
+Exit status: 0 when the page is written; 2 for a folder without a report; 1 if it cannot be written.
+
+Examples:
+  paceline run scenarios/traffic.toml --out one
+  paceline run scenarios/traffic.toml --set run.protocol=optimistic --out other
+  paceline report one other
+  paceline report one other --out optimistic.html";
 
 const RESUME_EXAMPLES: &str = "\
 A run whose scenario says run.checkpoint = \"10s\" writes NAME.checkpoint every ten seconds,

@@ -29,6 +29,7 @@ use clap::Parser;
 use paceline_app::args::CheckArguments;
 use paceline_app::failure::CommandError;
 use paceline_app::loaded::Source;
+use paceline_app::run_report::compare::report as compare_reports;
 use paceline_app::{commands, conclude, ctl, keys, misspelt, resume, signals};
 
 use crate::args::{Arguments, Command};
@@ -56,6 +57,7 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
         Command::Run(arguments) => commands::run(&PROGRAM, &arguments),
         Command::Replicate(arguments) => commands::replicate(&PROGRAM, &arguments),
         Command::Study(arguments) => commands::study(&PROGRAM, &arguments),
+        Command::Report(arguments) => compare_reports(&arguments),
         #[cfg(target_os = "linux")]
         Command::Resume(arguments) if emulate::is_checkpoint(&arguments.file) => emulate::resume(&arguments),
         Command::Resume(arguments) => resume::resume(&PROGRAM, &arguments),

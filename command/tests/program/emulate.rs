@@ -30,7 +30,7 @@ fn has_emulator() -> bool {
     is_there
 }
 
-/// What a run of the pings prints as JSON, and its files.
+/// What a run of the pings prints as JSON, and its files but the report.
 fn ping(out: &Path, settings: &[&str]) -> (Value, BTreeMap<String, Vec<u8>>) {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut arguments = vec!["emulate", "scenarios/emulate-ping.toml", "--json", "--out"];
@@ -41,6 +41,8 @@ fn ping(out: &Path, settings: &[&str]) -> (Value, BTreeMap<String, Vec<u8>>) {
     let files = fs::read_dir(out)
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        // It says how the run was done.
+        .filter(|path| !path.ends_with("report.html"))
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()));
     (serde_json::from_slice(&output.stdout).expect("one JSON object"), files.collect())
 }

@@ -182,7 +182,7 @@ fn files_of_the_output_folder_are_written_through_links_and_keep_their_permissio
     assert_eq!(summary["files"], serde_json::json!(["trips.csv", "links.csv"]));
     assert_eq!(at("results.json").metadata().unwrap().mode() & 0o7777, 0o600);
     assert!(at("real/summary.json").symlink_metadata().unwrap().is_symlink());
-    assert_eq!(names(&at("real")), ["links.csv", "summary.json", "trips.csv"]);
+    assert_eq!(names(&at("real")), ["links.csv", "report.html", "summary.json", "trips.csv"]);
 }
 
 #[test]
@@ -194,8 +194,8 @@ fn tables_are_written_as_parquet() {
         assert!(output.status.success(), "{more:?}: {}", stderr(&output));
         names(&folder.path().join(out))
     };
-    assert_eq!(run("lines", &[]), ["links.csv", "summary.json", "trips.csv"]);
-    let parquet = ["links.parquet", "summary.json", "trips.parquet"];
+    assert_eq!(run("lines", &[]), ["links.csv", "report.html", "summary.json", "trips.csv"]);
+    let parquet = ["links.parquet", "report.html", "summary.json", "trips.parquet"];
     assert_eq!(run("out", &["--parquet"]), parquet);
     let read = |name: &str| fs::read(folder.path().join("out").join(name)).unwrap();
     let summary: Value = serde_json::from_slice(&read("summary.json")).unwrap();
@@ -240,7 +240,7 @@ fn results_of_another_run_are_replaced_with_a_warning_and_those_of_the_same_with
     fs::write(out.join("notes.txt"), "mine").unwrap();
     let printed = warning(&["run", "small.toml"]);
     assert!(printed.contains("parameters") || printed.contains("horizon"), "{printed}");
-    assert_eq!(names(&out), ["notes.txt", "summary.json"]);
+    assert_eq!(names(&out), ["notes.txt", "report.html", "summary.json"]);
     fs::write(out.join("summary.json"), "[1, 2, 3]").unwrap();
     let printed = warning(&["run", "small.toml"]);
     assert!(printed.contains("a summary.json that no run has written"), "{printed}");

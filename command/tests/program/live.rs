@@ -1,7 +1,7 @@
 //! `--live`: the page of a run is served to those who have its token, shows the run, steers it, and changes
 //! nothing of its result.
 
-mod browser;
+pub mod browser;
 mod client;
 
 use std::io::{Read, Write};

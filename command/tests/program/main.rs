@@ -29,6 +29,8 @@ mod protocols;
 #[cfg(target_os = "linux")]
 mod readme;
 mod replicate;
+#[cfg(unix)]
+mod report;
 mod resume;
 #[cfg(target_os = "linux")]
 mod rti;

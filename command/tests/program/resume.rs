@@ -33,13 +33,13 @@ until = "2500s"
 checkpoint = "2ms"
 "#;
 
-/// The files that a run leaves in its folder, but its checkpoint.
+/// The files that a run leaves in its folder, but its checkpoint and its report, which says how it was run.
 pub fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
         .filter(|path| path.extension().is_none_or(|end| end != "checkpoint"))
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
-        .filter(|(name, _)| !name.starts_with('.'))
+        .filter(|(name, _)| !name.starts_with('.') && name != "report.html")
         .collect();
     files.sort();
     files

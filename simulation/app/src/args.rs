@@ -206,12 +206,13 @@ pub struct WhichRun {
 /// What a run writes and prints.
 #[derive(Args, Debug)]
 pub struct ResultArguments {
-    /// Writes summary.json and the model's own files into this folder, which is created if it does not exist
+    /// Writes summary.json, the model's own files and report.html, a picture of the run, into this folder,
+    /// which is created if it does not exist
     ///
-    /// The files hold results and what they come from, no speeds: on one host they are byte-identical under
-    /// every protocol, number of federates and number of threads. They are written after the summary is
-    /// printed, summary.json first; a file for which there is no room is left out. A warning says before the
-    /// run where the folder holds results of another one, which are replaced.
+    /// The files but report.html hold results and what they come from, no speeds: on one host they are
+    /// byte-identical under every protocol, number of federates and number of threads. They are written after
+    /// the summary is printed, summary.json first; a file for which there is no room is left out. A warning
+    /// says before the run where the folder holds results of another one, which are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -264,6 +265,11 @@ pub struct ResultArguments {
 }
 
 impl ResultArguments {
+    /// Whether progress is shown where there is a terminal.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Whether the run waits before its first event.
     pub(crate) fn is_paused(&self) -> bool {
         #[cfg(feature = "live")]

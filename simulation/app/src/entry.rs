@@ -12,6 +12,7 @@ use crate::failure::CommandError;
 use crate::loaded::Source;
 use crate::program::Program;
 use crate::replicate::ReplicateArguments;
+use crate::run_report::compare::{self, ReportArguments};
 use crate::study::StudyArguments;
 #[cfg(target_os = "linux")]
 use crate::{args::together::JoinArguments, join::join};
@@ -36,6 +37,8 @@ enum Command {
     /// Runs a study: a scenario at many points, each repeated until it says enough; whatever ends it, it
     /// continues
     Study(StudyArguments),
+    /// Compares runs on one page, from the reports in the folders that --out has written
+    Report(ReportArguments),
     /// Resumes a run from its last checkpoint
     Resume(ResumeArguments),
     /// Takes part in a run that a process on this or another host has started
@@ -105,6 +108,7 @@ fn carry_out(program: &Program, command: &Command) -> Result<(), CommandError> {
         }
         Command::Replicate(arguments) => commands::replicate(program, arguments),
         Command::Study(arguments) => commands::study(program, arguments),
+        Command::Report(arguments) => compare::report(arguments),
         Command::Resume(arguments) => resume::resume(program, arguments),
         #[cfg(target_os = "linux")]
         Command::Join(arguments) => join(program, arguments),

@@ -85,6 +85,7 @@ mod lp_model;
 pub mod memory;
 pub mod output;
 mod panics;
+
 #[cfg(feature = "processes")]
 pub mod process_model;
 #[cfg(feature = "processes")]
@@ -95,6 +96,8 @@ pub mod provenance;
 pub mod replicate;
 pub mod resume;
 mod run;
+pub mod run_report;
+mod sampling;
 mod settings;
 pub mod signals;
 pub mod stdout;

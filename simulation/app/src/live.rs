@@ -1,10 +1,9 @@
 //! The live page: a run is watched and steered in a browser, while it goes on.
 //!
 //! A thread of its own serves one page by HTTP (`server`): server-sent events out, requests in by POST,
-//! through the same words as `ctl` (`crate::steer`). It samples the gauges of the run ten times a second
-//! (`sample`), draws curves with the report crate (`curves`), and asks the run back from its workers for
-//! what only a run that stands still can show: the picture that the model draws of itself, and the lengths of
-//! queues (`looker`).
+//! through the same words as `ctl` (`crate::steer`). It samples the run ten times a second
+//! (`crate::sampling`), and puts what has changed into frames (`sample`), with curves drawn by the report
+//! crate.
 //!
 //! Invariants: who watches changes no result; a client that is slow, wrong or gone holds up neither the run
 //! nor another client; whatever is kept for clients is bounded; a look that takes long is taken the less
@@ -13,42 +12,33 @@
 
 mod access;
 mod address;
-mod curves;
 mod frame;
-mod history;
-mod looker;
 mod picture;
-#[cfg(feature = "processes")]
-mod ring;
 mod sample;
 mod server;
 
 use std::io;
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use clap::Args;
-use paceline_engine::Gauges;
-use paceline_kernel::Time;
 use tokio::sync::oneshot;
 
 use crate::failure::CommandError;
-use crate::settings::RunSettings;
+use crate::sampling::{Facts, Sampler as RunSampler, Sampling};
 use crate::steer::{Requests, Watched};
 
 use access::Access;
 pub use address::LiveAddress;
-pub(crate) use looker::Looker;
-use looker::Slot;
-#[cfg(feature = "processes")]
-pub(crate) use ring::Ring;
 use sample::Sampler;
 use server::Limits;
 
 /// The longest that a request waits for its answer of the run.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// From one moment of the curves to the next.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// The arguments of the live page.
 #[derive(Args, Clone, Debug)]
@@ -71,51 +61,16 @@ impl LiveArguments {
     pub(crate) fn serve(
         &self,
         watched: &Watched,
-        facts: impl FnOnce() -> Facts,
+        facts: &Facts,
+        sampling: &mut Sampling,
     ) -> Result<Option<Live>, CommandError> {
-        self.live.as_ref().map(|address| Live::start(address, facts(), watched)).transpose()
-    }
-}
-
-/// What is said of a run that is watched.
-pub(crate) struct Facts {
-    pub(crate) scenario: String,
-    pub(crate) model: &'static str,
-    pub(crate) until: Option<Time>,
-    /// The protocol of LPs; none of a model of processes.
-    pub(crate) protocol: Option<&'static str>,
-    /// The lookahead, where there is a protocol.
-    pub(crate) lookahead: Time,
-    /// The turns of processes, where they are counted.
-    #[cfg(feature = "processes")]
-    pub(crate) ring: Option<Ring>,
-}
-
-impl Facts {
-    /// Of a run of LPs.
-    pub(crate) fn of_lps(
-        scenario: &str,
-        model: &'static str,
-        lookahead: Time,
-        settings: &RunSettings,
-    ) -> Self {
-        Self {
-            scenario: scenario.to_owned(),
-            model,
-            until: settings.until,
-            protocol: Some(settings.protocol.name()),
-            lookahead,
-            #[cfg(feature = "processes")]
-            ring: None,
-        }
+        self.live.as_ref().map(|address| Live::start(address, facts, watched, sampling)).transpose()
     }
 }
 
 /// A page that is served; no longer when dropped.
 #[derive(Debug)]
 pub(crate) struct Live {
-    gauges: Gauges,
-    slot: Arc<Slot>,
     /// Ends the server when it is dropped.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -125,8 +80,9 @@ impl Live {
     /// Serves the page of the run that is `watched` so, and prints where.
     pub(crate) fn start(
         address: &LiveAddress,
-        facts: Facts,
+        facts: &Facts,
         watched: &Watched,
+        sampling: &mut Sampling,
     ) -> Result<Self, CommandError> {
         let failed = |what: &str, reason: &dyn std::fmt::Display| {
             CommandError::Option(format!(
@@ -137,25 +93,14 @@ impl Live {
         let local = listener.local_addr().map_err(|reason| failed("has no address", &reason))?;
         let access =
             Access::new(local).map_err(|reason| failed("no random numbers for the token", &reason))?;
-        let (gauges, slot) = (Gauges::default(), Arc::new(Slot::default()));
         let requests = Requests::new(&facts.scenario, watched.clone(), PATIENCE);
-        let sampler = Sampler::new(facts, watched.clone(), gauges.clone(), Arc::clone(&slot));
+        let sampler = Sampler::new(RunSampler::new(facts.clone(), watched.clone(), sampling, MOMENT));
         let url = access.url();
         let (end, ended) = oneshot::channel();
         let thread = serve(listener, access, requests, sampler, ended)
             .map_err(|reason| failed("cannot be served", &reason))?;
         eprintln!("Live page: {url}");
-        Ok(Self { gauges, slot, end: Some(end), thread: Some(thread) })
-    }
-
-    /// What the workers of the run write to.
-    pub(crate) fn gauges(&self) -> &Gauges {
-        &self.gauges
-    }
-
-    /// What looks at the run on its own thread.
-    pub(crate) fn looker(&self) -> Looker {
-        Looker::new(&self.slot)
+        Ok(Self { end: Some(end), thread: Some(thread) })
     }
 }
 

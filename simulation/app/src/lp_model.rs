@@ -18,11 +18,10 @@ use serde::de::DeserializeOwned;
 
 use crate::checkpoint_watch::{self, Written};
 use crate::failure::CommandError;
-#[cfg(feature = "live")]
-use crate::live::Live;
 use crate::log::EventLog;
 use crate::memory::Estimate;
 use crate::progress::{self, Progress};
+use crate::sampling::Sampling;
 use crate::settings::RunSettings;
 use crate::steer::Steering;
 use crate::summary::{EventRun, Finished, Subject};
@@ -132,9 +131,8 @@ pub struct How<'t> {
     pub monitor: Monitor,
     /// By which others steer it, if they can.
     pub(crate) steering: Option<Steering>,
-    /// The page on which it is shown, if it is.
-    #[cfg(feature = "live")]
-    pub(crate) live: Option<&'t Live>,
+    /// Where it is watched from.
+    pub(crate) sampling: Sampling,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) resumed: Option<CheckpointFile>,
     /// To the other processes, if there are any, and how long one may be silent.
@@ -169,11 +167,11 @@ where
     }
     let (report, outputs) = report.split();
     let facts = RunFacts { events: report.events, end_time: report.end_time };
-    let Summary { lines, files } =
+    let Summary { lines, files, charts } =
         ask(|| "`results`".into(), || model.results(outputs, &facts)).map_err(CommandError::Results)?;
     ask(|| "`Drop` of the model".into(), || drop(model));
     let run = Box::new(EventRun { settings, report });
-    Ok((Finished::new(subject, run, lines), files))
+    Ok((Finished::new(subject, run, lines).with_charts(charts), files))
 }
 
 fn report<M: Results + 'static>(
@@ -186,9 +184,8 @@ where
     M::Event: Serialize + DeserializeOwned,
     M::Output: Serialize + DeserializeOwned,
 {
-    #[cfg(feature = "live")]
-    let live = how.live;
-    let How { settings, checkpoints, resumed, monitor, steering, transport, trace, log, inputs, .. } = how;
+    let How { settings, checkpoints, resumed, monitor, steering, sampling, transport, trace, log, inputs } =
+        how;
     // With other processes all would have to pause together.
     if transport.is_some() {
         steering.iter().for_each(Steering::close);
@@ -228,10 +225,7 @@ where
             simulation = simulation.on_silence(print_silence);
         }
     }
-    #[cfg(feature = "live")]
-    let ran = executed(join(simulation), steering, live);
-    #[cfg(not(feature = "live"))]
-    let ran = executed(join(simulation), steering);
+    let ran = executed(join(simulation), steering, &sampling);
     let checkpoint = || written.and_then(Written::file).or(from);
     ran.map_err(|error| CommandError::Run(error.into(), checkpoint()))
 }
@@ -240,23 +234,19 @@ where
 fn executed<M: Results + 'static>(
     simulation: Simulation<M>,
     steering: Option<Steering>,
-    #[cfg(feature = "live")] live: Option<&Live>,
+    sampling: &Sampling,
 ) -> Result<(Report<M::Output>, M), RunError>
 where
     M::State: Serialize,
     M::Event: Serialize + DeserializeOwned,
 {
-    #[cfg(feature = "live")]
-    let (simulation, mut looker) = match live {
-        Some(live) => (simulation.gauges(live.gauges()), Some(live.looker())),
+    let (simulation, mut looker) = match sampling.looker() {
+        Some(looker) => (simulation.gauges(&sampling.gauges), Some(looker)),
         None => (simulation, None),
     };
     let Some(steering) = steering else { return simulation.run_keeping_model() };
     let mut look = |run: &mut Run<M>, is_last: bool| {
-        #[cfg(feature = "live")]
         looker.iter_mut().for_each(|looker| looker.look(run, is_last));
-        #[cfg(not(feature = "live"))]
-        let _ = (run, is_last);
     };
     let mut run = simulation.start().inspect_err(|_| steering.close())?;
     steering.drive(&mut run, &mut look)?;

@@ -31,7 +31,6 @@ pub fn peak_bytes() -> Option<u64> {
 }
 
 /// Resident memory in bytes, where the system reports it (Linux).
-#[cfg(feature = "live")]
 pub fn resident_bytes() -> Option<u64> {
     of_process("VmRSS:")
 }

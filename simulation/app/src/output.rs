@@ -22,6 +22,8 @@ pub use earlier::Identity;
 
 /// The file with the results themselves.
 const SUMMARY: &str = "summary.json";
+/// The picture of a run in its folder.
+pub const REPORT: &str = "report.html";
 
 /// Prints a summary, has the files written, and `with_names` prints which they are. Neither failure keeps the
 /// other half from being done; that of the files is the one reported.
@@ -38,6 +40,16 @@ pub fn deliver(
         return Ok(());
     }
     stdout::print(&format!("\nWritten: {}\n", names.join(", ")))
+}
+
+/// Writes a single file, which is complete or not there.
+pub fn write_file(path: &Path, content: &[u8]) -> Result<(), CommandError> {
+    let write = || {
+        let mut file = NewFile::begin(path)?;
+        file.content()?.write_all(content)?;
+        file.publish()
+    };
+    write().map_err(|reason| CommandError::Write(path.to_owned(), reason))
 }
 
 /// A folder that files will be written to.

@@ -19,10 +19,10 @@ use paceline_scenario::{ScenarioError, Section};
 use serde::de::DeserializeOwned;
 
 use crate::failure::{CommandError, OwnFailure};
-#[cfg(feature = "live")]
-use crate::live::Ring;
 use crate::log::EventLog;
 use crate::progress::warn;
+#[cfg(feature = "live")]
+use crate::sampling::Ring;
 use network::{NetworkKind, NetworkSection};
 use probe::Probe;
 use settings::ProcessSettings;

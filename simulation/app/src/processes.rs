@@ -17,8 +17,6 @@ use paceline_results::ResultFile;
 use crate::args::ResultArguments;
 use crate::failure::CommandError;
 use crate::finish::{Written, finish};
-#[cfg(feature = "live")]
-use crate::live::{Facts, Ring};
 use crate::loaded::Source;
 use crate::log::EventLog;
 use crate::output::Output;
@@ -27,6 +25,10 @@ use crate::process_model::trace::Trace;
 use crate::process_model::{ProcessFailure, Ran, Watch};
 use crate::program::Program;
 use crate::progress::{Progress, warn};
+use crate::run_report::{Origin, Recorder};
+#[cfg(feature = "live")]
+use crate::sampling::Ring;
+use crate::sampling::{Facts, Sampling};
 use crate::steer::Watched;
 use crate::summary::{Finished, Subject};
 use crate::{ctl, signals, stdout, text};
@@ -85,15 +87,22 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     #[cfg(feature = "live")]
     // Federates are not observed: their rounds are at different times.
     let ring = (results.live.live.is_some() && settings.federates.is_none()).then(Ring::default);
-    #[cfg(feature = "live")]
-    let live = results.live.serve(&watched, || Facts {
+    let mut sampling = Sampling::default();
+    let facts = Facts {
         scenario: source.name(),
         model: loaded.kind.name,
         until: settings.until,
         protocol: None,
         lookahead: Time::ZERO,
-        ring: ring.clone(),
-    })?;
+        // Its counts begin anew with each look: it has one reader.
+        ring: None,
+    };
+    #[cfg(feature = "live")]
+    let live = {
+        let facts = Facts { ring: ring.clone(), ..facts.clone() };
+        results.live.serve(&watched, &facts, &mut sampling)?
+    };
+    let recorder = output.as_ref().and_then(|_| Recorder::start(&facts, &watched, &mut sampling));
     let stop = control.clone();
     signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
     let progress = show_progress(results, &control, settings.until);
@@ -108,18 +117,25 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
     let ran = loaded.model.run(settings, &watch);
     #[cfg(feature = "live")]
     drop(live);
+    let recorded = recorder.and_then(Recorder::finish);
     drop((progress, reached));
     let end = ran.as_ref().ok().map(|ran| ran.report.end_time);
     let traced = watch.trace.as_ref().map_or(Ok(()), |trace| trace.finish(end));
     if ran.is_err() {
-        // The log and the trace of a failed run are the most useful ones.
-        let logged = watch.log.as_ref().map_or(Ok(()), |log| log.finish());
-        [&logged, &traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
-            warn(&failure.problem());
-        });
+        warn_of_unfinished(&watch, &traced);
     }
     let (finished, files) = finished(source, loaded, ran?);
-    finish(&finished, Written { output, files, log: watch.log }, traced, results)
+    let sampled = recorded.map(|recorded| (recorded, Origin::of(source)));
+    finish(&finished, Written { output, files, log: watch.log, sampled }, traced, results)
+}
+
+/// Finishes the log of a failed run, and warns where log or trace are not whole: they are the most useful
+/// ones.
+fn warn_of_unfinished(watch: &Watch, traced: &Result<(), CommandError>) {
+    let logged = watch.log.as_ref().map_or(Ok(()), |log| log.finish());
+    [&logged, traced].into_iter().filter_map(|done| done.as_ref().err()).for_each(|failure| {
+        warn(&failure.problem());
+    });
 }
 
 /// What is said of a run, and the files of its model.
@@ -128,7 +144,7 @@ fn finished(source: &Source, loaded: Loaded, ran: Ran) -> (Finished, Vec<ResultF
     let Ran { report, results } = ran;
     let subject = Subject { model: kind.name, scenario: source.name(), provenance };
     let run = Box::new(ProcessRun { settings, report });
-    (Finished::new(subject, run, results.lines), results.files)
+    (Finished::new(subject, run, results.lines).with_charts(results.charts), results.files)
 }
 
 /// Shows how far a run is, as these arguments want it.
@@ -138,6 +154,5 @@ fn show_progress(results: &ResultArguments, control: &Control, until: Option<Tim
         return Progress::lines(until, move || (shown.time(), shown.steps()));
     }
     let look = move || (shown.time().as_nanos(), format!("{} steps", text::count(shown.steps())));
-    let wanted = !results.json && !results.quiet;
-    Progress::show(until.map(Time::as_nanos), wanted, look, || ())
+    Progress::show(until.map(Time::as_nanos), results.shows_progress(), look, || ())
 }

@@ -63,6 +63,11 @@ impl Provenance {
         json!({ "program": self.program, "parameters": self.parameters, "inputs": self.inputs })
     }
 
+    /// Name and version of the program.
+    pub fn program(&self) -> String {
+        format!("{} {}", self.program, self.version)
+    }
+
     /// The same with another horizon.
     pub fn until(self, horizon: Option<Time>) -> Self {
         Self { horizon, ..self }

@@ -104,7 +104,7 @@ fn run_one(
     let unwritten = folder.and_then(|folder| {
         // That results of other runs are replaced has been said for all together.
         let output = Output::open_silently(&folder, &plan.provenance.identity(plan.seed(number)));
-        output.and_then(|output| write(output.with(plan.tables), &outcome.results, files, None)).err()
+        output.and_then(|output| write(output.with(plan.tables), &outcome.results, files, None, None)).err()
     });
     Ok(Fate::Ended(outcome.into(), unwritten))
 }

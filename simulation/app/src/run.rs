@@ -16,14 +16,14 @@ use crate::ctl::Control;
 use crate::failure::CommandError;
 use crate::finish::{Written, finish};
 use crate::hanging;
-#[cfg(feature = "live")]
-use crate::live::Facts;
 use crate::loaded::{Loaded, Source};
 use crate::log::{EventLog, ONE_PROCESS};
 use crate::lp_model::How;
 use crate::output::Output;
 use crate::program::Program;
 use crate::progress::{self, Progress};
+use crate::run_report::{Origin, Recorder};
+use crate::sampling::{Facts, Sampling};
 use crate::signals;
 use crate::steer::{Owner, Steering, Watched};
 use crate::summary::{Finished, Subject};
@@ -119,8 +119,7 @@ pub fn take_part(
         resumed,
         monitor,
         steering: None,
-        #[cfg(feature = "live")]
-        live: None,
+        sampling: Sampling::default(),
         transport,
         trace: None,
         log: None,
@@ -197,9 +196,11 @@ pub fn carry_out(
     let is_elastic = settings.protocol != Protocol::Sequential;
     let watched = Watched::Lps { steering: steering.clone(), is_elastic };
     let control = Control::of_run(&scenario, &watched);
+    let (facts, mut sampling) =
+        (Facts::of_lps(&scenario, kind.name, model.lookahead(), &settings), Sampling::default());
     #[cfg(feature = "live")]
-    let live =
-        results.live.serve(&watched, || Facts::of_lps(&scenario, kind.name, model.lookahead(), &settings))?;
+    let live = results.live.serve(&watched, &facts, &mut sampling)?;
+    let recorder = output.as_ref().and_then(|_| Recorder::start(&facts, &watched, &mut sampling));
     if let Some(why) = settings.slow_check() {
         progress::warn(&why);
     }
@@ -215,8 +216,7 @@ pub fn carry_out(
         resumed,
         monitor,
         steering: Some(steering),
-        #[cfg(feature = "live")]
-        live: live.as_ref(),
+        sampling,
         transport,
         trace: trace.as_ref(),
         log: log.clone(),
@@ -234,9 +234,11 @@ pub fn carry_out(
     }
     #[cfg(feature = "live")]
     drop(live);
+    let recorded = recorder.and_then(Recorder::finish);
     let (finished, files) = ran?;
     drop(control);
-    finish(&finished, Written { output, files, log }, traced, results)
+    let sampled = recorded.map(|recorded| (recorded, Origin::of(source)));
+    finish(&finished, Written { output, files, log, sampled }, traced, results)
 }
 
 /// Shows how far a run is, as these arguments want it.
@@ -245,7 +247,7 @@ fn show_progress(results: &ResultArguments, monitor: &Monitor, until: Option<Tim
         let monitor = monitor.clone();
         return Progress::lines(until, move || (monitor.time(), monitor.events()));
     }
-    Progress::start(monitor, until, !results.json && !results.quiet)
+    Progress::start(monitor, until, results.shows_progress())
 }
 
 /// Finishes the log and the trace of a failed run, which are the most useful ones, and warns where they are
@@ -267,8 +269,7 @@ pub fn beside_others(loaded: Loaded, monitor: Monitor) -> Result<(Finished, Vec<
         resumed: None,
         monitor,
         steering: None,
-        #[cfg(feature = "live")]
-        live: None,
+        sampling: Sampling::default(),
         transport: None,
         trace: None,
         log: None,

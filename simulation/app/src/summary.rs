@@ -17,6 +17,7 @@ use std::time::Duration;
 use paceline_engine::EndedBy;
 use paceline_kernel::{Digest, Time};
 use paceline_report::name_and_unit;
+use paceline_results::Chart;
 use serde_json::{Map, Value, json};
 
 use crate::memory;
@@ -84,6 +85,28 @@ pub struct Finished {
     run: Box<dyn Account>,
     peak_memory_bytes: Option<u64>,
     lines: Lines,
+    charts: Vec<Chart>,
+}
+
+/// What is said of a finished run for people.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// The kind of the model.
+    pub model: String,
+    /// Name and version of the program.
+    pub program: String,
+    /// Why and when it ended.
+    pub ended: String,
+    /// The digest in hexadecimal digits.
+    pub digest: String,
+    /// The results of the model.
+    pub results: Vec<Row>,
+    /// How it was run.
+    pub run: Vec<Row>,
+    /// More of that, under a title.
+    pub more: Option<(String, Vec<Row>)>,
 }
 
 /// A replication that has ended, from the summary of its run.
@@ -122,7 +145,17 @@ impl Outcome {
 impl Finished {
     /// Puts together what is known; `lines` are the model's own results.
     pub fn new(subject: Subject, run: Box<dyn Account>, lines: Lines) -> Self {
-        Self { subject, run, peak_memory_bytes: memory::peak_bytes(), lines }
+        Self { subject, run, peak_memory_bytes: memory::peak_bytes(), lines, charts: Vec::new() }
+    }
+
+    /// The same with charts of the model.
+    pub fn with_charts(self, charts: Vec<Chart>) -> Self {
+        Self { charts, ..self }
+    }
+
+    /// The charts of the model.
+    pub fn charts(&self) -> &[Chart] {
+        &self.charts
     }
 
     /// The same with more results, behind those that there are.
@@ -189,19 +222,33 @@ impl Finished {
         format!("{}: {work} {unit}, {}, digest {digest}\n", self.subject.scenario, ended_by.name())
     }
 
-    /// The summary for people.
-    pub fn page(&self) -> String {
+    /// What is said of it for people.
+    pub fn shown(&self) -> Shown {
         let run = &self.run;
         let Basics { ended_by, end_time, digest, .. } = run.basics();
-        let mut rows = vec![("ended", ended_by.at(text::time(end_time)))];
+        let ended = ended_by.at(text::time(end_time));
+        let mut rows = vec![("ended", ended.clone())];
         rows.extend(run.rows());
         rows.extend(self.peak_memory_bytes.map(|bytes| ("peak memory", text::bytes(bytes))));
         rows.push(("digest", digest.to_string()));
-        let rows: Vec<Row> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let results = self.lines.iter().map(|(name, value)| label(name, value)).collect();
-        let title = format!("{} ({})", self.subject.scenario, self.subject.model);
-        let mut groups = vec![(title.as_str(), results), ("The run", rows)];
-        groups.extend(run.more());
+        Shown {
+            scenario: self.subject.scenario.clone(),
+            model: self.subject.model.to_owned(),
+            program: self.subject.provenance.program(),
+            ended,
+            digest: digest.to_string(),
+            results: self.lines.iter().map(|(name, value)| label(name, value)).collect(),
+            run: rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            more: run.more().map(|(title, rows)| (title.to_owned(), rows)),
+        }
+    }
+
+    /// The summary for people.
+    pub fn page(&self) -> String {
+        let Shown { scenario, model, results, run, more, .. } = self.shown();
+        let title = format!("{scenario} ({model})");
+        let mut groups = vec![(title.as_str(), results), ("The run", run)];
+        groups.extend(more.as_ref().map(|(title, rows)| (title.as_str(), rows.clone())));
         text::groups(&groups)
     }
 }

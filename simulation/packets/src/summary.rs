@@ -13,7 +13,7 @@ mod unfinished;
 mod web;
 
 use paceline_kernel::{LpId, Time};
-use paceline_results::{Picture, Results, RunFacts, Summary};
+use paceline_results::{Chart, Picture, Results, RunFacts, Summary};
 
 use crate::capture;
 use crate::frame::FrameCounts;
@@ -60,6 +60,7 @@ impl Results for Packets {
             all.links.iter().map(|link| LinkRow::new(self.network(), link, run_s)).collect();
         if !self.sampling.is_empty() {
             let (network, names, samples) = (self.network().clone(), names.clone(), all.queues);
+            queues::charts(&network, &samples, &names).into_iter().for_each(|chart| summary.chart(chart));
             summary.table("queues.csv", &queues::QUEUES, move |to| {
                 samples.iter().try_for_each(|sample| queues::line(&network, sample, &names, to))
             });
@@ -158,6 +159,8 @@ fn measure(all: &NetResults, rows: &[FlowRow], run_s: f64, summary: &mut Summary
     if !completions.is_empty() {
         let sum_ps: u128 = completions.iter().map(|ps| u128::from(*ps)).sum();
         summary.line("mean_completion_s", sum_ps as f64 / completions.len() as f64 / 1e12);
+        let seconds = completions.iter().map(|ps| *ps as f64 / 1e12);
+        summary.chart(Chart::histogram("completion_s", seconds));
     }
 }
 

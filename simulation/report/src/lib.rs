@@ -1,6 +1,6 @@
 //! What is shown of a run besides its numbers: its course in time, as a trace that the Perfetto UI opens; and
-//! what a number of runs showed together, as [`Finding`]s with [`Figure`]s and [`Table`]s, on one
-//! self-contained HTML [`page()`].
+//! what it came to, as figures and [`Map`]s; what a number of runs showed together, as [`Finding`]s with
+//! [`Figure`]s and [`Table`]s, on one self-contained HTML [`page()`].
 //!
 //! It knows no engine, no machine and no experiment: the caller says what happened and what it means, in
 //! types of this crate.
@@ -12,6 +12,7 @@ mod criterion;
 mod figure;
 mod findings;
 mod fit;
+mod map;
 mod name;
 mod number;
 mod page;
@@ -26,9 +27,10 @@ pub use criterion::{Criterion, Estimate, Order, Ours, Shape, Statement, Toleranc
 pub use figure::{Axis, Figure, FigureError, Kind, Scale, Series, VALUE_MAX};
 pub use findings::{Check, Finding, RanOn, Verdict, json};
 pub use fit::{Fit, FitRow, Half, Quantity, half_sentence};
+pub use map::{Map, MapMarks};
 pub use name::name_and_unit;
 pub use number::number;
-pub use page::{Appendix, Chapter, document, page};
+pub use page::{Appendix, Chapter, data_of, document, document_with_data, page};
 pub use perfetto::{
     Activity, FederationTrace, GuestFrame, GuestSlice, MachineTrace, Mark, PerfettoTrace, ProcessTrace,
     Slice, TraceError, TraceHost, TraceRound, TracedFederate,

@@ -13,7 +13,7 @@ use crate::findings::{Check, Finding, Verdict};
 use crate::plot::printable;
 use crate::table::Table;
 
-pub use document::{Chapter, document};
+pub use document::{Chapter, data_of, document, document_with_data};
 use parts::{figure, html_page, ids, result, table};
 
 /// A table about all findings together.

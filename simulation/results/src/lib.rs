@@ -6,10 +6,12 @@
 //! them.
 //!
 //! A model adds lines and files to its [`Summary`] in [`Results::results`]; `simulation/app/src/summary.rs`
-//! shows the lines, `simulation/app/src/output.rs` writes the files.
+//! shows the lines, `simulation/app/src/output.rs` writes the files, `simulation/app/src/run_report.rs` draws
+//! the charts.
 
 #![forbid(unsafe_code)]
 
+mod chart;
 mod outputs;
 mod picture;
 pub mod statistics;
@@ -21,6 +23,7 @@ use std::io::{self, Write};
 use paceline_kernel::{LpId, Model, Time};
 use serde_json::Value;
 
+pub use chart::{Chart, ChartKind};
 pub use outputs::{Note, Output, OutputError, Outputs};
 pub use picture::{Edge, Picture, Point, arrange};
 pub use table::{Column, Values};
@@ -85,6 +88,8 @@ pub struct Summary {
     pub lines: Vec<(Cow<'static, str>, Value)>,
     /// Files for the output folder.
     pub files: Vec<ResultFile>,
+    /// What is drawn in the report of the run.
+    pub charts: Vec<Chart>,
 }
 
 impl Summary {
@@ -100,6 +105,13 @@ impl Summary {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
     ) {
         self.files.push(ResultFile { name: name.into(), columns: None, write: Box::new(write) });
+    }
+
+    /// Adds a chart to the report of the run. One without points is left out.
+    pub fn chart(&mut self, chart: Chart) {
+        if !chart.points.is_empty() {
+            self.charts.push(chart);
+        }
     }
 
     /// Adds a table, `NAME.csv`: `write` gives its rows, as lines of CSV (RFC 4180) without a header. Users

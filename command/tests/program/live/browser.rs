@@ -15,7 +15,7 @@ use super::folder;
 use crate::Running;
 
 /// Where a browser may be, besides the folders of `PATH`.
-fn chromium() -> Option<PathBuf> {
+pub fn chromium() -> Option<PathBuf> {
     let names = [
         "chromium",
         "chromium-browser",
@@ -35,19 +35,19 @@ fn chromium() -> Option<PathBuf> {
 }
 
 /// A page in a browser.
-struct Browser {
+pub struct Browser {
     _process: Running,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Value,
     number: u64,
     /// What the page or the browser has complained about.
-    complaints: Vec<String>,
+    pub complaints: Vec<String>,
 }
 
 impl Browser {
     /// Opens `url`.
-    fn open(program: &Path, profile: &Path, url: &str) -> Self {
+    pub fn open(program: &Path, profile: &Path, url: &str) -> Self {
         let mut command = Command::new("sh");
         // The browser listens to descriptor 3 and answers on 4.
         command.arg("-c").arg("exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null").arg(program);
@@ -92,9 +92,10 @@ impl Browser {
                 Some("Runtime.consoleAPICalled") => answer["params"]["type"] == "error",
                 Some("Log.entryAdded") => answer["params"]["entry"]["level"] == "error",
                 Some("Network.requestWillBeSent") => {
-                    // The page needs no network but its run.
+                    // A page needs no network but its run, a report not even that.
                     let url = answer["params"]["request"]["url"].as_str().unwrap_or_default();
-                    !url.starts_with("http://127.0.0.1:") && !url.starts_with("data:") && url != "about:blank"
+                    let known = ["http://127.0.0.1:", "data:", "file:", "about:blank"];
+                    !known.iter().any(|known| url.starts_with(known))
                 }
                 _ => false,
             };
@@ -105,7 +106,7 @@ impl Browser {
     }
 
     /// The value of an expression in the page.
-    fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let result =
             self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
@@ -113,7 +114,7 @@ impl Browser {
     }
 
     /// Waits until an expression is true.
-    fn until(&mut self, expression: &str) {
+    pub fn until(&mut self, expression: &str) {
         let since = std::time::Instant::now();
         while self.value(expression) != true {
             let state = self.value("document.body.innerText");
@@ -135,7 +136,7 @@ impl Browser {
         }
     }
 
-    fn view(&mut self, width: u32, scheme: &str) {
+    pub fn view(&mut self, width: u32, scheme: &str) {
         self.call(
             "Emulation.setDeviceMetricsOverride",
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 }),
@@ -145,7 +146,7 @@ impl Browser {
     }
 
     /// Writes a picture of the whole page, if pictures are wanted.
-    fn picture(&mut self, name: &str) {
+    pub fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("PACELINE_PICTURES") else { return };
         let shot =
             self.call("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": true }));

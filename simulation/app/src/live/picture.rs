@@ -1,45 +1,15 @@
 //! A model's picture, as it is sent: places and loads as small whole numbers, in lists. What has more points
 //! than a screen can show is sent as a grid of mean loads.
 
-use paceline_results::{Picture, Point};
+use paceline_results::Picture;
 use serde_json::{Value, json};
+
+use crate::sampling::picture::{CELLS, Extent, grid, is_crowd};
 
 /// The places along each axis.
 const PLACES: f64 = 4000.0;
 /// The steps of a load.
 const STEPS: f64 = 100.0;
-/// Points, and edges, that are drawn one by one.
-const POINTS_MAX: usize = 20_000;
-const EDGES_MAX: usize = 40_000;
-/// Cells along each side of a grid of densities.
-const CELLS: usize = 96;
-
-/// The frame that all points are in: least coordinates, and the lengths of the sides.
-struct Extent {
-    least: (f64, f64),
-    size: (f64, f64),
-}
-
-impl Extent {
-    fn of(points: &[Point]) -> Self {
-        let span = |of: fn(&Point) -> f64| {
-            let values = points.iter().map(of).filter(|value| value.is_finite());
-            let (least, most) =
-                values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
-            if least > most { (0.0, 0.0) } else { (least, most - least) }
-        };
-        let ((x, width), (y, height)) = (span(|point| point.x), span(|point| point.y));
-        Self { least: (x, y), size: (width, height) }
-    }
-
-    /// A coordinate as a part of the longer side, from 0 to 1.
-    fn part(&self, point: &Point) -> (f64, f64) {
-        let longer = self.size.0.max(self.size.1).max(f64::MIN_POSITIVE);
-        let part = |value: f64, least: f64| ((value - least) / longer).clamp(0.0, 1.0);
-        (part(point.x, self.least.0), part(point.y, self.least.1))
-    }
-}
-
 fn step(load: f64) -> u8 {
     // A load that is no number is none.
     (load.clamp(0.0, 1.0) * STEPS).round() as u8
@@ -49,11 +19,13 @@ fn step(load: f64) -> u8 {
 pub(super) fn texts(picture: &Picture) -> (String, String) {
     let Picture { title, load, points, edges, fields, .. } = picture;
     let extent = Extent::of(points);
-    let ratio = extent.size.1 / extent.size.0.max(f64::MIN_POSITIVE);
-    let about =
-        |kind: &str| json!({ "kind": kind, "title": title, "load": load, "ratio": ratio.clamp(0.2, 1.0) });
-    if points.len() > POINTS_MAX || edges.len() > EDGES_MAX {
-        let (counts, loads) = grid(points, &extent);
+    let about = |kind: &str| json!({ "kind": kind, "title": title, "load": load, "ratio": extent.ratio() });
+    if is_crowd(picture) {
+        let cells = grid(points, &extent);
+        // A cell that has any point is never empty.
+        let counts = cells.iter().map(|(density, _)| if *density > 0.0 { step(*density).max(1) } else { 0 });
+        let counts: Vec<u8> = counts.collect();
+        let loads: Vec<u8> = cells.iter().map(|(_, load)| step(*load)).collect();
         let mut layout = about("grid");
         layout["cells"] = json!(CELLS);
         layout["points"] = json!(points.len());
@@ -81,30 +53,10 @@ pub(super) fn texts(picture: &Picture) -> (String, String) {
     (layout.to_string(), changes.to_string())
 }
 
-/// How many points are in each cell, relative to the fullest, and their mean load; row by row from below.
-fn grid(points: &[Point], extent: &Extent) -> (Vec<u8>, Vec<u8>) {
-    let mut cells = vec![(0_u32, 0.0); CELLS * CELLS];
-    for point in points {
-        let (x, y) = extent.part(point);
-        let cell = |part: f64| ((part * CELLS as f64) as usize).min(CELLS - 1);
-        let (count, sum) = &mut cells[cell(y) * CELLS + cell(x)];
-        *count += 1;
-        *sum += point.load.clamp(0.0, 1.0);
-    }
-    let most = f64::from(cells.iter().map(|(count, _)| *count).max().unwrap_or(1).max(1));
-    let mean = |(count, sum): &(u32, f64)| step(sum / f64::from((*count).max(1)));
-    // The root, so that thin places are seen beside dense ones; a cell that has any point is never empty.
-    let density = |(count, _): &(u32, f64)| match count {
-        0 => 0,
-        count => step((f64::from(*count) / most).sqrt()).max(1),
-    };
-    (cells.iter().map(density).collect(), cells.iter().map(mean).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_results::Edge;
+    use paceline_results::{Edge, Point};
 
     fn line(points: u32) -> Picture {
         let point = |number: u32| Point { x: f64::from(number), y: 1.0, load: f64::from(number % 2) };

@@ -4,13 +4,15 @@
 //! the same results, and whoever repeats a run wants to replace them. The results of another run are replaced
 //! too, but not without a word.
 //!
-//! Invariant: only files that a summary of Paceline names in `files` are removed.
+//! Invariant: only files that a summary of Paceline names in `files` are removed, and the report beside it.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use super::REPORT;
 
 /// The most bytes of a summary that is looked at.
 const MOST_BYTES: u64 = 64 << 20;
@@ -73,8 +75,9 @@ impl Earlier {
             return Self::Other(format!("a {summary} that no run has written"), Vec::new());
         };
         let files = found.get("files").and_then(Value::as_array).into_iter().flatten();
-        let files =
-            files.filter_map(|name| Some(name.as_str()?.to_owned())).filter(|name| is_plain(name)).collect();
+        let files = files.filter_map(|name| Some(name.as_str()?.to_owned())).filter(|name| is_plain(name));
+        // No summary names it: that is the same with and without a report.
+        let files = files.chain([REPORT.to_owned()]).collect();
         match run.differs(&found) {
             None => Self::Same,
             Some((name, there, here)) => {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use paceline_kernel::{LpId, Time};
 
-use super::output::{LINKS, Output, TRIPS, write_links, write_trips};
+use super::output::{Arrival, LINKS, Output, TRIPS, write_links, write_trips};
 use super::{ANY_ROOM, Node, Traffic};
-use paceline_results::{Picture, Results, RunFacts, Summary};
+use paceline_results::{Chart, Picture, Results, RunFacts, Summary};
 
 impl Results for Traffic {
     fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {
@@ -21,6 +21,9 @@ impl Results for Traffic {
         let mut summary = Summary::default();
         self.count(&all, &mut summary);
         self.measure(&all, &mut summary);
+        let travel =
+            |arrival: &Arrival| arrival.at.saturating_sub(self.demand.departs(arrival.vehicle)).as_secs_f64();
+        summary.chart(Chart::histogram("travel_s", all.arrivals.iter().map(travel)));
         self.files(all, &mut summary);
         Ok(summary)
     }

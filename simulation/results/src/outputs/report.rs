@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::{Gathered, Kind, Outputs};
 use crate::statistics::{Distribution, Estimate, Tally, Transient};
-use crate::{Column, Summary};
+use crate::{Chart, Column, Summary};
 
 const STATISTICS: &[Column] = &[
     Column::texts("name"),
@@ -38,11 +38,20 @@ impl Outputs {
                 Gathered::Series(series) => {
                     let Kind::Series(every) = output.kind else { unreachable!("a series has an interval") };
                     let sums = series.sums(every, self.until);
+                    let points = sums.iter().map(|(at, sum)| (at.as_secs_f64(), *sum));
+                    summary.chart(Chart::course(name, points.collect()));
                     summary.table(format!("{name}.csv"), SERIES, move |to| {
                         sums.iter().try_for_each(|(at, sum)| writeln!(to, "{},{sum}", at.as_secs_f64()))
                     });
                 }
                 _ => summary.line(format!("mean_{name}"), self.mean_of(gathered)),
+            }
+            if let Some(steady) = gathered.over_time() {
+                let (width, means) = steady.means(self.until);
+                let middle = |place: usize| (place as f64 + 0.5) * width.as_secs_f64();
+                let points =
+                    means.iter().enumerate().filter_map(|(place, mean)| Some((middle(place), (*mean)?)));
+                summary.chart(Chart::course(format!("mean_{name}"), points.collect()));
             }
             if output.is_steady {
                 let half_width = self.estimate_of(gathered).map(|estimate| estimate.half_width);

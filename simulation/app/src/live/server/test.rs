@@ -3,12 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use paceline_engine::{Gauges, Monitor};
+use paceline_engine::Monitor;
 use paceline_kernel::Time;
 
 use super::*;
-use crate::live::Facts;
-use crate::live::looker::Slot;
+use crate::sampling::{self, Facts, Sampling};
 use crate::steer::{Steering, Watched};
 
 /// A server of a run that never begins; it ends when the sender is dropped.
@@ -28,7 +27,8 @@ fn start(limits: Limits) -> (SocketAddr, String, oneshot::Sender<()>, std::threa
         ring: None,
     };
     let requests = Requests::new("test", watched.clone(), Duration::ZERO);
-    let sampler = Sampler::new(facts, watched, Gauges::default(), Arc::new(Slot::default()));
+    let run = sampling::Sampler::new(facts, watched, &mut Sampling::default(), Duration::ZERO);
+    let sampler = Sampler::new(run);
     let (end, ended) = oneshot::channel();
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

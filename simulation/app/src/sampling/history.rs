@@ -5,7 +5,7 @@ const MOMENTS_MAX: usize = 240;
 
 /// Moments, each with a place on the axis to the right and some numbers.
 #[derive(Clone, Debug)]
-pub(super) struct History<const N: usize> {
+pub(crate) struct History<const N: usize> {
     moments: Vec<(f64, [f64; N])>,
     /// One of so many moments that come is kept.
     stride: u64,
@@ -20,7 +20,7 @@ impl<const N: usize> Default for History<N> {
 
 impl<const N: usize> History<N> {
     /// Adds a moment, to the right of all others.
-    pub(super) fn push(&mut self, at: f64, numbers: [f64; N]) {
+    pub(crate) fn push(&mut self, at: f64, numbers: [f64; N]) {
         if self.seen.is_multiple_of(self.stride) {
             self.moments.push((at, numbers));
         }
@@ -36,12 +36,12 @@ impl<const N: usize> History<N> {
     }
 
     /// The course of one number.
-    pub(super) fn of(&self, number: usize) -> Vec<(f64, f64)> {
+    pub(crate) fn of(&self, number: usize) -> Vec<(f64, f64)> {
         self.moments.iter().map(|(at, numbers)| (*at, numbers[number])).collect()
     }
 
     /// The rise of one number by each unit of the axis, between each two moments.
-    pub(super) fn rates_of(&self, number: usize) -> Vec<(f64, f64)> {
+    pub(crate) fn rates_of(&self, number: usize) -> Vec<(f64, f64)> {
         let rate = |pair: &[(f64, [f64; N])]| {
             let ((then, before), (now, after)) = (pair[0], pair[1]);
             (now, (after[number] - before[number]) / (now - then).max(1e-9))

@@ -33,7 +33,7 @@ impl Ring {
     }
 
     /// The ring, with the turns since the last look; none before the first turn.
-    pub(super) fn draw(&self) -> Option<Picture> {
+    pub(crate) fn draw(&self) -> Option<Picture> {
         let turns: Vec<u32> =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(std::mem::take).collect();
         let most = turns.iter().copied().max().filter(|_| !turns.is_empty())?;

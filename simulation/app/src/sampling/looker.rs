@@ -21,18 +21,18 @@ const LATE: Duration = Duration::from_secs(10);
 
 /// What was seen.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// The simulated time reached.
-    pub(super) at: Time,
+    pub(crate) at: Time,
     /// Events waiting in each federate.
-    pub(super) pending: Vec<usize>,
+    pub(crate) pending: Vec<usize>,
     /// What the model has drawn.
-    pub(super) picture: Option<Picture>,
+    pub(crate) picture: Option<Picture>,
 }
 
 /// Where looks are wanted and left.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     is_wanted: AtomicBool,
     left: Mutex<Left>,
 }
@@ -47,13 +47,13 @@ struct Left {
 impl Slot {
     /// Wants a look, unless the last one was a short time ago. Says whether the run is to be asked back for
     /// it.
-    pub(super) fn want(&self) -> bool {
+    pub(crate) fn want(&self) -> bool {
         let is_due = self.left().next.is_none_or(|next| Instant::now() >= next);
         is_due && !self.is_wanted.swap(true, Ordering::AcqRel)
     }
 
     /// Takes what was seen, if there is something new.
-    pub(super) fn take(&self) -> Option<Seen> {
+    pub(crate) fn take(&self) -> Option<Seen> {
         self.left().seen.take()
     }
 
@@ -66,26 +66,32 @@ impl Slot {
 /// Looks at a run on the thread that owns it.
 #[derive(Debug)]
 pub(crate) struct Looker {
-    slot: Arc<Slot>,
+    slots: Vec<Arc<Slot>>,
 }
 
 impl Looker {
-    pub(super) fn new(slot: &Arc<Slot>) -> Self {
-        Self { slot: Arc::clone(slot) }
+    /// Leaves what it sees in all of these.
+    pub(super) fn new(slots: Vec<Arc<Slot>>) -> Self {
+        Self { slots }
     }
 
     /// Looks, if that is wanted or this is the end. The run stands still meanwhile.
     pub(crate) fn look<M: Results>(&mut self, run: &mut Run<M>, is_last: bool) {
-        if !self.slot.is_wanted.swap(false, Ordering::AcqRel) && !is_last {
+        let wanting = |slot: &&Arc<Slot>| slot.is_wanted.swap(false, Ordering::AcqRel) || is_last;
+        let wanting: Vec<_> = self.slots.iter().filter(wanting).collect();
+        if wanting.is_empty() {
             return;
         }
         let start = Instant::now();
         let at = run.time();
         let picture = run.model().picture(at, &mut run.states());
         let seen = Seen { at, pending: run.pending_by_federate(), picture };
-        let wait = start.elapsed().saturating_mul(SHARE).clamp(SOON, LATE);
-        let mut left = self.slot.left();
-        left.seen = Some(seen);
-        left.next = Some(Instant::now() + wait);
+        // Each who wants looks wants no more of them than if it were alone; together they have one at a time.
+        let wait = start.elapsed().saturating_mul(SHARE * self.slots.len() as u32).clamp(SOON, LATE);
+        for slot in wanting {
+            let mut left = slot.left();
+            left.seen = Some(seen.clone());
+            left.next = Some(Instant::now() + wait);
+        }
     }
 }
