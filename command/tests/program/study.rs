@@ -330,3 +330,23 @@ fn a_journal_of_another_version_is_refused_and_an_unfinished_line_is_said() {
         &["some.study/study.journal:1: a journal of another version: ", "; allowed: one that begins with"],
     );
 }
+
+#[test]
+fn a_run_that_the_study_no_longer_has_is_refused_and_not_passed_over() {
+    let text = |levels: &str| {
+        format!("[study]\nscenario = \"small.toml\"\nreplications = 1\n[factors]\nmodel.lps = {levels}\n")
+    };
+    let folder = folder(&text("[2, 3]"));
+    let folder = folder.path();
+    assert_eq!(json(folder, &[])["new_runs"], 2);
+    let rows = fs::read_to_string(folder.join("some.study/runs.csv")).unwrap();
+    let name = |level: &str| {
+        let row = rows.lines().skip(1).find(|row| row.split(',').nth(1) == Some(level));
+        row.unwrap_or_else(|| panic!("{rows}")).split(',').next().unwrap().to_owned()
+    };
+    fs::write(folder.join("some.toml"), text("[2]")).unwrap();
+    assert_eq!(json(folder, &["--retry", &name("2")])["new_runs"], 1);
+    let output = study(folder, &["--retry", &name("3")]);
+    assert_eq!(output.status.code(), Some(2));
+    says(&stderr(&output), &["the study no longer has this run"]);
+}

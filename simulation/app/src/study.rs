@@ -74,7 +74,7 @@ fn run(
         let whole = journal::read(&plan.journal(None), &plan.header).map_err(of_journal)?;
         journal::merge(&mut rows, &plan.journal(None), whole.rows).map_err(of_journal)?;
     }
-    let again = to_run_again(&rows, &arguments.retry)?;
+    let again = to_run_again(&plan, &rows, &arguments.retry)?;
     let lifelines = Arc::new(Lifelines::default());
     let runs = Runs::new(&plan, plan.course(slice), rows, again, journal, Arc::clone(&lifelines));
     let at_once = arguments.at_once.unwrap_or_else(|| side_by_side::room(plan.threads()));
@@ -175,8 +175,9 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The runs that are run again though they are in the journal.
-fn to_run_again(rows: &Rows, retry: &[String]) -> Result<BTreeSet<String>, CommandError> {
+fn to_run_again(plan: &Plan, rows: &Rows, retry: &[String]) -> Result<BTreeSet<String>, CommandError> {
     let mut again = BTreeSet::new();
+    let names = if retry.iter().any(|wanted| wanted != "failed") { plan.names() } else { BTreeSet::new() };
     for wanted in retry {
         let is_it = |name: &str, status| match wanted.as_str() {
             "failed" => status == Status::Failed,
@@ -185,6 +186,10 @@ fn to_run_again(rows: &Rows, retry: &[String]) -> Result<BTreeSet<String>, Comma
         let found: Vec<_> = rows.values().filter(|row| is_it(&row.run, row.status)).collect();
         let problem = match found.len() {
             0 if wanted != "failed" => "no run in the journal has this name",
+            // Its row stays in the journal, for a study that has it again.
+            1 if wanted != "failed" && !names.contains(&found[0].run) => {
+                "the study no longer has this run: it is of a point, a seed or a scenario that is not in the study now"
+            }
             0 | 1 => "",
             _ if wanted != "failed" => "several runs have names that begin so",
             _ => "",

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every point was read to the last key, so that a mistake is reported before anything runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use paceline_scenario::{Scenario, ScenarioError};
@@ -116,6 +117,13 @@ impl Plan {
         let content = &self.contents[wanted.point as usize];
         let seed = row::seed(self.first_seed, self.study.streams, content, wanted.replication);
         (seed, row::name(content, seed))
+    }
+
+    /// The names of all runs that the study may need.
+    pub fn names(&self) -> BTreeSet<String> {
+        let most = self.study.stop.as_ref().map_or(self.study.replications, |stop| stop.most);
+        let of = |point| (0..most).map(move |replication| self.run(Wanted { replication, point }).1);
+        (0..self.points.len() as u32).flat_map(of).collect()
     }
 
     fn source_of(&self, point: &Point) -> Source {

@@ -51,6 +51,15 @@ function seconds(value) {
   return (value * 1e9).toFixed(3) + " ns";
 }
 
+function ratio(value) {
+  return value >= 1000 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+}
+
+// A number in text with its thousands apart, other text as it is.
+function grouped(text) {
+  return text.replace(/^\d{4,}(?![\d:])/, (digits) => BigInt(digits).toLocaleString("en"));
+}
+
 function short(value) {
   for (const [size, unit] of [[1e9, " G"], [1e6, " M"], [1e3, " k"]]) {
     if (value >= size) return (value / size).toPrecision(3) + unit;
@@ -95,12 +104,12 @@ function showNow() {
     ["Simulated", seconds(now.simulated)],
     ["Until", now.until ? seconds(now.until) : "no events are left"],
     ["Real time", seconds(now.real)],
-    ["Simulated / real", now.real > 0 ? (now.simulated / now.real).toPrecision(3) : "-"],
+    ["Simulated / real", now.real > 0 ? ratio(now.simulated / now.real) : "-"],
     ["Speed", now.pace ? now.pace + " of real time" : "free"],
     [now.work[0].toUpperCase() + now.work.slice(1), now.events.toLocaleString("en")],
     [now.work[0].toUpperCase() + now.work.slice(1) + " a second", short(now.rate)],
     ["Threads", String(now.threads)],
-    ["Memory", now.memory ? (now.memory / 1e6).toFixed(0) + " MB" : "-"],
+    ["Memory", now.memory ? Math.round(now.memory / 1e6).toLocaleString("en") + " MB" : "-"],
   ];
   if (now.waiting) rows.push(["Events waiting", now.waiting.toLocaleString("en")]);
   if (now.rollbacks) {
@@ -308,7 +317,8 @@ function drawPicture() {
   $("model").hidden = false;
   $("model-heading").textContent = layout.title || "The model";
   $("load").textContent = layout.load || "full";
-  list($("fields"), loads.fields);
+  const named = loads.fields.map(([name, value]) => [name, grouped(value)]);
+  list($("fields"), named);
   const box = $("picture");
   const tall = Math.round(Math.min(620, Math.max(160, box.clientWidth * Math.min(1, layout.ratio + 0.05)))) + "px";
   if (box.style.height !== tall) box.style.height = tall;
@@ -318,7 +328,7 @@ function drawPicture() {
   const [ox, oy] = [(width - scale) / 2, height - (height - scale * layout.ratio) / 2];
   if (layout.kind === "grid") drawGrid(layout, loads, pen, ox, oy, scale);
   else drawPoints(layout, loads, pen, ox, oy, scale);
-  const fields = loads.fields.map(([name, value]) => `${name} ${value}`).join(", ");
+  const fields = named.map(([name, value]) => `${name} ${value}`).join(", ");
   box.setAttribute("aria-label", `${layout.title}: ${fields || "a picture"}`);
 }
 
