@@ -124,7 +124,8 @@ impl Open {
             .into_iter()
             .map(|(key, constant)| tried(&mut open, &mut vector, key, constant))
             .collect::<Result<_, _>>()?;
-        (open.finish()?, vector.finish()?);
+        open.finish()?;
+        vector.finish()?;
         let mut search = scenario.section("search")?;
         let (vectors, form) = (search.or("vectors", 0)?, search.or("form", "quick".to_owned())?);
         search.finish()?;

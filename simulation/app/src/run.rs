@@ -185,12 +185,7 @@ pub fn carry_out(
     let open = |folder| Output::open(folder, &identity).map(|output| output.with(results.tables.format()));
     let output = results.out.as_deref().map(open).transpose()?;
     let trace = results.trace.as_deref().map(|path| Trace::open(path, &scenario)).transpose()?;
-    if joined.is_some() && results.log.log.is_some() {
-        return Err(CommandError::Option(ONE_PROCESS.into()));
-    }
-    joined.iter().try_for_each(|_| results.refuse_owned("a run of several processes", "one process"))?;
-    results.log.suit(false)?;
-    let log = EventLog::open(&results.log)?.map(Arc::new);
+    let log = open_log(results, joined.is_some())?;
     let steering = Steering::new(&monitor, results.is_paused());
     let owner = results.owned.then(|| Owner::serve(&steering)).transpose()?;
     let is_elastic = settings.protocol != Protocol::Sequential;
@@ -239,6 +234,18 @@ pub fn carry_out(
     drop(control);
     let sampled = recorded.map(|recorded| (recorded, Origin::of(source)));
     finish(&finished, Written { output, files, log, sampled }, traced, results)
+}
+
+/// Opens the log of a run, if there is to be one, which is possible in one process only, as is `--owned`.
+fn open_log(results: &ResultArguments, is_joined: bool) -> Result<Option<Arc<EventLog>>, CommandError> {
+    if is_joined {
+        if results.log.log.is_some() {
+            return Err(CommandError::Option(ONE_PROCESS.into()));
+        }
+        results.refuse_owned("a run of several processes", "one process")?;
+    }
+    results.log.suit(false)?;
+    Ok(EventLog::open(&results.log)?.map(Arc::new))
 }
 
 /// Shows how far a run is, as these arguments want it.
