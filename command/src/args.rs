@@ -21,8 +21,10 @@ use paceline_app::study::StudyArguments;
 #[cfg(target_os = "linux")]
 use paceline_app::together::JoinArguments;
 
+use crate::init::{INIT_EXAMPLES, InitArguments};
 #[cfg(target_os = "linux")]
 use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
+use crate::manual::arguments::{COMPLETIONS_EXAMPLES, CompletionsArguments, MAN_EXAMPLES, ManArguments};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 use crate::rti::arguments::{RTI_EXAMPLES, RtiArguments};
 #[cfg(target_os = "linux")]
@@ -112,6 +114,15 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(disable_help_flag = true)]
     Xen(LabArguments),
+    /// Writes a scenario of a model to start from; with --rust a crate, with --python a module
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArguments),
+    /// Prints what a shell needs to complete the commands and options of this program
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArguments),
+    /// Writes the manual pages of this program and all its commands
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArguments),
     /// Lists models, scenarios, protocols, options of optimistic runs and of frames, scheduling policies and
     /// guest programs
     List,

@@ -12,11 +12,13 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod failure;
+mod init;
 mod lab;
 mod list;
 #[cfg(target_os = "linux")]
 mod lvt;
 mod machine;
+mod manual;
 mod models;
 mod network;
 #[cfg(target_os = "linux")]
@@ -25,7 +27,7 @@ mod rti;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use paceline_app::args::CheckArguments;
 use paceline_app::failure::CommandError;
 use paceline_app::loaded::Source;
@@ -74,6 +76,9 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
         Command::Check(arguments) => keys::listed(arguments.keys, || check_any(&arguments)),
         Command::Reproduce(given) => return lab::start("reproduce", &given.arguments),
         Command::Rti(arguments) => rti::rti(&arguments),
+        Command::Init(arguments) => init::init(&arguments),
+        Command::Completions(arguments) => manual::completions(Arguments::command(), &arguments),
+        Command::Man(arguments) => manual::pages(Arguments::command(), &arguments),
         Command::List => list::list(),
         #[cfg(target_os = "linux")]
         Command::Xen(given) => return lab::start("xen", &given.arguments),

@@ -13,6 +13,7 @@ mod files;
 mod full_disk;
 mod golden;
 mod hosts;
+mod init;
 #[cfg(unix)]
 mod lab;
 #[cfg(unix)]
