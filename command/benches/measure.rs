@@ -108,7 +108,7 @@ pub fn all() {
         let lead = [
             "A simulation whose processes outnumber the cores, by how many times longer than the ideal it takes.",
         ];
-        let html = page("Pacing", &lead.map(str::to_owned), &[finding], None);
+        let html = page("Pacing", &lead.map(str::to_owned), &[finding], &[]);
         std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&file, html))
             .expect("the page can be written");

@@ -10,6 +10,7 @@ use crate::{error_text, paceline, says, stderr, stdout};
 #[path = "../../src/init/start/lps.rs"]
 mod lps;
 #[path = "../../src/init/start/processes.rs"]
+#[allow(dead_code, reason = "it has no tests: that it compiles is the test")]
 mod processes;
 
 fn project() -> PathBuf {

@@ -367,7 +367,7 @@ mod tests {
         let study = Scenario::parse("s.toml", &text, folder.path(), &[]).and_then(Study::read).unwrap();
         let points = crate::design::points(&study.factors, study.kind, 1);
         let run = |number: usize| {
-            let status = if number % 2 == 0 { "ended" } else { "failed" };
+            let status = if number.is_multiple_of(2) { "ended" } else { "failed" };
             let metrics = json!({ "gain": number.to_string() });
             let row = json!({ "run": number.to_string(), "seed": 1, "status": status, "metrics": metrics });
             Run { name: number.to_string(), seed: 1, row: Some(serde_json::from_value(row).unwrap()) }

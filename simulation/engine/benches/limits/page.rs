@@ -37,7 +37,7 @@ pub fn write(lines: &Path, to: &Path) -> Result<(), String> {
         "The checks show whether the measurement can be trusted and whether a long run keeps its speed."
             .into(),
     ];
-    let page = page("Performance of the engine", &lead, &findings, None);
+    let page = page("Performance of the engine", &lead, &findings, &[]);
     std::fs::write(to, page).map_err(|error| format!("{}: {error}", to.display()))
 }
 
