@@ -118,7 +118,9 @@ pub fn init(arguments: &InitArguments) -> Result<(), CommandError> {
         all.push((path("start.toml"), scenario.to_owned()));
         next.push(format!("cd {name} && cargo run --release run start.toml"));
     }
-    let paths: Vec<PathBuf> = all.iter().map(|(path, _)| folder.join(path)).collect();
+    let here = folder == Path::new(".");
+    let place = |path: &PathBuf| if here { path.clone() } else { folder.join(path) };
+    let paths: Vec<PathBuf> = all.iter().map(|(path, _)| place(path)).collect();
     if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(exists(there));
     }
@@ -126,7 +128,7 @@ pub fn init(arguments: &InitArguments) -> Result<(), CommandError> {
         write(path, text)?;
     }
     let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    let place = if folder == Path::new(".") { String::new() } else { format!("cd {}\n  ", folder.display()) };
+    let place = if here { String::new() } else { format!("cd {}\n  ", folder.display()) };
     stdout::print(&format!("Written: {}\n\nTo run it:\n  {place}{}\n", names.join(", "), next.join("\n  ")))
 }
 

@@ -69,6 +69,8 @@ pub fn run(arguments: &[String], mode: Mode) -> Outcome {
     assert_eq!(ran, asked, "without running ahead there is nothing to say of it");
     let keys = ["digest", "events_committed", "lps", "end_time_s", "ended_by", "results"];
     let facts = keys.map(|key| (key, summary[key].clone())).into();
+    // It shows how the run went, and is different in each.
+    fs::remove_file(folder.path().join("report.html")).expect("a report of the run");
     let written = fs::read_dir(folder.path()).expect("the output folder");
     let file = |entry: io::Result<fs::DirEntry>| {
         let entry = entry.expect("an entry of the folder");

@@ -319,7 +319,7 @@ fn a_run_killed_while_it_writes_leaves_nothing_for_the_next() {
     fs::remove_dir_all(folder.path().join("out")).unwrap();
     assert!(run(folder.path(), &["--out", "out", "--log", "log"]).status.success());
     assert_eq!(names(folder.path()), ["grid.toml", "log", "out", "small.toml"]);
-    assert_eq!(names(&folder.path().join("out")), ["summary.json"]);
+    assert_eq!(names(&folder.path().join("out")), ["report.html", "summary.json"]);
 }
 
 #[test]
@@ -342,7 +342,8 @@ fn a_folder_removed_while_the_run_goes_on_is_made_again() {
     let mut printed = String::new();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
-    assert_eq!(names(&folder.path().join("out/deep")), ["small.checkpoint", "summary.json"], "{printed}");
+    let written = ["report.html", "small.checkpoint", "summary.json"];
+    assert_eq!(names(&folder.path().join("out/deep")), written, "{printed}");
     assert_eq!(names(&folder.path().join("logs")), ["log"], "{printed}");
     std::io::stdout().flush().unwrap();
 }

@@ -84,7 +84,7 @@ fn shells_complete_and_manuals_say_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = paceline(folder.path(), &["completions", shell]);
         assert!(output.status.success(), "{shell}: {}", stderr(&output));
-        says(&stdout(&output), &["paceline", "replicate", "--set", "master-workers"]);
+        says(&stdout(&output), &["paceline", "replicate", "checkpoint"]);
     }
     let bash = stdout(&paceline(folder.path(), &["completions", "bash"]));
     let complete =

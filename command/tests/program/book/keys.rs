@@ -281,9 +281,10 @@ pub fn named_in_sources() -> BTreeMap<String, String> {
         for entry in fs::read_dir(folder).expect("folders of sources can be read") {
             let path = entry.expect("entries can be read").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let is_other =
-                ["target", "tests", "benches", "examples", "parameters", "test.rs", "parameters.rs"];
-            if is_other.contains(&&*name) || name.starts_with('.') {
+            // Those of the lab's own files stand in its chapter.
+            let is_of_lab = ["parameters", "parameters.rs", "vectors.rs"];
+            let is_other = ["target", "tests", "benches", "examples", "test.rs"];
+            if is_other.contains(&&*name) || is_of_lab.contains(&&*name) || name.starts_with('.') {
                 continue;
             }
             if path.is_dir() {
