@@ -1,8 +1,8 @@
 //! The report of a run, `report.html` in the folder of `--out`: how it went, what its model draws, what came
 //! of it, and how to repeat it, on one page that stands alone; and `paceline report`, which compares several.
 //!
-//! A thread of its own samples the run (`crate::sampling`) while it goes on ([`Recorder`]). At the end a
-//! [`Record`](record::Record) holds all that the page shows; it stands in the page itself as JSON, from which
+//! A thread of its own samples the run (`crate::sampling`) while it goes on (`Recorder`). At the end a
+//! `Record` holds all that the page shows; it stands in the page itself as JSON, from which
 //! reports are compared.
 //!
 //! Invariants: a report changes no result; its size is bounded, however long the run; what it says of results
