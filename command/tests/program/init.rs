@@ -96,6 +96,6 @@ fn shells_complete_and_manuals_say_every_command() {
     assert!(output.status.success(), "{}", stderr(&output));
     let page = |name: &str| fs::read_to_string(folder.path().join("man1").join(name)).expect("a page");
     says(&page("paceline.1"), &[".TH paceline", "replicate", "study"]);
-    says(&page("paceline-run.1"), &[".TH paceline\\-run", "\\-\\-out", "SCENARIO.toml"]);
+    says(&page("paceline-run.1"), &[".TH paceline-run", "\\-\\-out", "SCENARIO.toml"]);
     says(&page("paceline-ctl-pause.1"), &["pause"]);
 }
