@@ -69,9 +69,15 @@ pub fn result(verdict: Verdict) -> Markup {
     html! { span class=(class) { span aria-hidden="true" { (sign) } " " (verdict.name()) } }
 }
 
+/// More characters than this in a cell are a text.
+const LONG: usize = 40;
+
 /// A table with its title; columns of numbers are aligned to the right.
 pub fn table(shown: &Table) -> Markup {
-    let class = |column: usize| shown.is_numeric(column).then_some("number");
+    // A text that begins with a number is wrapped: in one line it would push all numbers out of a narrow
+    // screen.
+    let is_text = |column: usize| shown.rows().iter().any(|row| row[column].chars().count() > LONG);
+    let class = |column: usize| (shown.is_numeric(column) && !is_text(column)).then_some("number");
     html! {
         div class="scroll" tabindex="0" role="region" aria-label=(printable(shown.title())) {
             table {

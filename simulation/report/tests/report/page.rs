@@ -1,8 +1,9 @@
 //! Figures and pages of any content: well-formed, escaped, and standing alone.
 
 use paceline_report::{
-    Appendix, Axis, Check, Criterion, Curve, Figure, FigureError, Finding, Fit, FitRow, Half, Kind, Ours,
-    Quantity, RanOn, Scale, Series, Shape, Statement, Sweep, Table, VALUE_MAX, Wanted, page, svg,
+    Appendix, Axis, Chapter, Check, Criterion, Curve, Figure, FigureError, Finding, Fit, FitRow, Half, Kind,
+    Ours, Quantity, RanOn, Scale, Series, Shape, Statement, Sweep, Table, VALUE_MAX, Wanted, document, page,
+    svg,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -294,4 +295,19 @@ fn a_published_series_has_the_colour_of_the_series_it_is_compared_with() {
         .filter_map(|node| node.attribute("class"))
         .collect();
     assert_eq!(classes, ["ours series0", "ours series1", "published series1"]);
+}
+
+#[test]
+fn numbers_are_aligned_to_the_right_unless_a_long_text_is_among_them() {
+    let aligned = |last: &str| {
+        let mut table = Table::new("Facts", ["name", "value"]);
+        [("threads", "2"), ("events", "1,024"), ("bound", last)]
+            .into_iter()
+            .for_each(|(name, value)| table.row([name, value]));
+        let chapter = Chapter { tables: vec![table], ..Chapter::default() };
+        let html = Html::parse_document(&document("Run", &[], &[chapter]));
+        html.select(&Selector::parse("td.number").expect("a selector")).count()
+    };
+    assert_eq!(aligned("1.5"), 3);
+    assert_eq!(aligned("1.011 times one thread, with 2.09 of the work on one core"), 0);
 }
