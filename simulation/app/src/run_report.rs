@@ -37,6 +37,10 @@ pub(crate) fn html(finished: &Finished, origin: Origin, recorded: &Recorded) -> 
 const SOON: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_millis(250);
 const SAMPLES: u32 = 40;
+/// The first look at a run that must be asked back for it; the next one comes when the run is longer by one
+/// part in so many. Under Time Warp the leg that ends for a look costs all that has run ahead.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+const BETWEEN_LOOKS: u32 = 2;
 
 /// Samples a run until it ends.
 #[derive(Debug)]
@@ -70,12 +74,19 @@ impl Recorder {
     pub(crate) fn start(facts: &Facts, watched: &Watched, sampling: &mut Sampling) -> Option<Self> {
         let mut sampler = Sampler::new(facts.clone(), watched.clone(), sampling, Duration::ZERO);
         let (end, ended) = mpsc::channel::<()>();
+        // What is seen of processes is counted while they run, and costs them nothing more.
+        let mut next_look = if matches!(watched, Watched::Lps { .. }) { FIRST_LOOK } else { Duration::ZERO };
         let record = move || {
             let mut recorded = Pictures::default();
-            let mut wait = Duration::ZERO;
+            let (mut wait, mut real) = (Duration::ZERO, Duration::ZERO);
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                let sample = sampler.sample(true, false);
-                wait = (sample.real / SAMPLES).clamp(SOON, LATE);
+                let looks = real >= next_look;
+                let sample = sampler.sample(looks, false);
+                real = sample.real;
+                if looks && !next_look.is_zero() {
+                    next_look = real + real / BETWEEN_LOOKS;
+                }
+                wait = (real / SAMPLES).clamp(SOON, LATE);
                 recorded.take(sample.picture);
             }
             let mut last = sampler.sample(true, true);
