@@ -24,8 +24,8 @@ federates = 8
 threads = 2
 "#;
 
-/// Streets with lights that fill up; a picture of it has points and edges.
-const STREETS: &str = r#"# A small city in the rush hour
+/// Streets with lights that fill up: the model draws a map, curves, and how long its vehicles travel.
+pub const STREETS: &str = r#"# A small city in the rush hour
 [model]
 kind = "traffic"
 grid = 5

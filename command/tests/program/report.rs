@@ -2,26 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::live::STREETS;
 use super::live::browser::{Browser, chromium};
 use crate::{error_text, folder_of, paceline, says, stderr, stdout};
-
-/// Streets with lights that fill up: the model draws a map, curves, and how long its vehicles travel.
-const STREETS: &str = r#"# A small city in the rush hour
-[model]
-kind = "traffic"
-grid = 5
-rate = 120
-lights = true
-storage = true
-
-[run]
-until = "1h"
-federates = 6
-threads = 2
-"#;
 
 const RING: &str =
     "[model]\nkind = \"chord\"\npeers = 20\n[network]\nlatency = \"250ms\"\n[run]\nuntil = \"5s\"\n";
@@ -116,7 +103,8 @@ fn several_runs_are_compared_on_one_page() {
     );
     let page = compared(&["one", "other/report.html"], "page.html");
     says(&page, &["2 runs have 2 different digests", "model.rate", "other/report.html", "Travel"]);
-    // Mistakes.
+    // What is no report, or of another version, or damaged; and what cannot be read to its end.
+    assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
     fs::write(folder.path().join("text.html"), "no report").unwrap();
     let report = fs::read_to_string(folder.path().join("one/report.html")).unwrap();
     fs::write(folder.path().join("later.html"), report.replace("\"format\":1", "\"format\":9")).unwrap();
@@ -127,6 +115,8 @@ fn several_runs_are_compared_on_one_page() {
         ("later.html", "has the format 9, and this version reads 1"),
         ("cut.html", "its data is damaged"),
         (".", "./report.html: cannot be read"),
+        ("pipe", "pipe: is no regular file; allowed: folders"),
+        ("/dev/zero", "/dev/zero: is no regular file"),
     ] {
         let message = error_text(folder.path(), &["report", "one", name], 2);
         assert!(message.contains(problem), "{message}");

@@ -53,9 +53,13 @@ fn read(path: &Path) -> Result<Record, CommandError> {
         let allowed = format!("folders that `run --out` has written, or the {REPORT} in them");
         CommandError::Input(format!("{shown}: {problem}; allowed: {allowed}"))
     };
-    let size = file.metadata().map_err(|reason| refuse(format!("cannot be read: {reason}")))?.len();
-    if size > MOST_BYTES {
-        return Err(refuse(format!("has {size} bytes, which no report has")));
+    let about = file.metadata().map_err(|reason| refuse(format!("cannot be read: {reason}")))?;
+    // A FIFO would be waited for, and a device read without end.
+    if !about.is_file() {
+        return Err(refuse("is no regular file".into()));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(refuse(format!("has {} bytes, which no report has", about.len())));
     }
     let bytes = std::fs::read(&file).map_err(|reason| refuse(format!("cannot be read: {reason}")))?;
     let page = String::from_utf8_lossy(&bytes);
