@@ -101,6 +101,7 @@ impl Steering {
     }
 
     /// Simulated seconds a second, where the run is tied to real time.
+    #[cfg(feature = "live")]
     pub(crate) fn pace(&self) -> Option<f64> {
         self.state().pace
     }
