@@ -56,7 +56,7 @@ pub struct Open {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
     pub constant: &'static Constant,
-    /// Ascending.
+    /// Those that a fit tries, from the least on, in the constant's unit.
     pub values: Vec<u64>,
     /// One of them.
     pub fitted: u64,

@@ -18,7 +18,7 @@ type Send = unsafe fn(call: &Call, to: LpId, delay: Time);
 /// One call of a handler. `_model_context.py` reads the first four fields by their offsets.
 #[repr(C)]
 pub struct Call {
-    /// Nanoseconds.
+    /// The time of the event, in nanoseconds.
     pub now: i64,
     pub lp: i64,
     pub lps: i64,
