@@ -123,6 +123,8 @@ pub(crate) fn run<P: Send + 'static, N: Network + Clone + Send + Sync>(
     let _outer = context::set_aside();
     let Simulation { network, hosts, profiles, placed, added, resources, settings, observer, .. } =
         simulation;
+    let control = settings.control.clone();
+    let _refusing = control.exchange().refuse();
     if federates == 0 || federates as usize > hosts.len() {
         return Err(RunError::Federates { federates, hosts: hosts.len() });
     }

@@ -13,9 +13,12 @@ use thiserror::Error;
 /// Why a run has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AskError {
-    /// It runs on federates, whose processes are at different times, or it has not begun.
+    /// It runs on federates, whose processes are at different times.
     #[error("a run on federates cannot be asked, nor stepped; allowed: one without run.federates")]
     Federates,
+    /// It has not begun for all of that time.
+    #[error("the run has not begun")]
+    NotBegun,
     /// It has ended.
     #[error("the run has ended")]
     Ended,
@@ -51,11 +54,12 @@ pub(crate) enum Stepping {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nobody answers yet.
     #[default]
-    Unattended,
+    NotBegun,
     /// The run answers.
     Attended,
+    /// The run is not able to answer.
+    OnFederates,
     Ended,
 }
 
@@ -89,10 +93,12 @@ impl Exchange {
             let waited = self.changed.wait_timeout_while(open, patience, goes_on);
             waited.unwrap_or_else(PoisonError::into_inner)
         };
-        // One after the other.
-        let (mut open, late) = wait(self.lock(), &|open| !open.is_asking);
+        // One after the other. Whoever asks as soon as a run can be reached may be earlier than the run
+        // itself, which then answers when its processes are there.
+        let (mut open, late) = wait(self.lock(), &|open| open.stage != Stage::NotBegun && !open.is_asking);
         match open.stage {
-            Stage::Unattended => return Err(AskError::Federates),
+            Stage::NotBegun => return Err(AskError::NotBegun),
+            Stage::OnFederates => return Err(AskError::Federates),
             Stage::Ended => return Err(AskError::Ended),
             Stage::Attended if late.timed_out() => return Err(AskError::Busy),
             Stage::Attended => {}
@@ -147,14 +153,24 @@ impl Exchange {
 
     /// A run answers, until the returned value is dropped.
     pub(crate) fn attend(&self) -> impl Drop + '_ {
-        struct Attending<'e>(&'e Exchange);
-        impl Drop for Attending<'_> {
+        self.begin(Stage::Attended)
+    }
+
+    /// A run on federates has begun, which lasts until the returned value is dropped.
+    pub(crate) fn refuse(&self) -> impl Drop + '_ {
+        self.begin(Stage::OnFederates)
+    }
+
+    fn begin(&self, stage: Stage) -> impl Drop + '_ {
+        struct Running<'e>(&'e Exchange);
+        impl Drop for Running<'_> {
             fn drop(&mut self) {
                 self.0.lock().stage = Stage::Ended;
                 self.0.changed.notify_all();
             }
         }
-        self.lock().stage = Stage::Attended;
-        Attending(self)
+        self.lock().stage = stage;
+        self.changed.notify_all();
+        Running(self)
     }
 }

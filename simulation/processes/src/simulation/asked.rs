@@ -117,14 +117,13 @@ mod test {
         let control = Control::default();
         let (mut stepped, asked) = (world(&control), control.clone());
         stepped.spawn("gate", HostId(0), |cx| gate(cx, asked));
-        assert_eq!(control.step(PATIENCE), Err(AskError::Federates), "it has not begun");
+        assert_eq!(control.step(Duration::ZERO), Err(AskError::NotBegun));
         let asks = control.clone();
         let asker = std::thread::spawn(move || {
             let mut said = Vec::new();
             loop {
                 match asks.step(PATIENCE) {
                     Ok(step) => said.extend([step, asks.why("waits", PATIENCE).unwrap_or_default()]),
-                    Err(AskError::Federates) => std::thread::yield_now(),
                     Err(_) => return said,
                 }
             }
@@ -147,20 +146,31 @@ mod test {
         control.hold();
         let held = world(&control);
         let asks = control.clone();
-        let asker = std::thread::spawn(move || {
-            loop {
-                match asks.step(PATIENCE) {
-                    Err(AskError::Federates) => std::thread::yield_now(),
-                    first => return (first, asks.pause(PATIENCE), asks.go_on(PATIENCE)),
-                }
-            }
-        });
+        // These questions come before the run, most often.
+        let asker =
+            std::thread::spawn(move || (asks.step(PATIENCE), asks.pause(PATIENCE), asks.go_on(PATIENCE)));
         let digest = held.run().unwrap().digest;
         let (first, paused, on) = asker.join().unwrap();
         assert!(first.as_ref().is_ok_and(|said| said.starts_with("at 0s process 0 `owner`")), "{first:?}");
         assert_eq!(paused, Ok("the run waits, at 0s".into()));
         assert_eq!(on, Ok("the run goes on, from 0s".into()));
         assert_eq!(world(&Control::default()).run().unwrap().digest, digest);
+    }
+
+    #[test]
+    fn a_run_on_federates_says_that_it_cannot_be_asked_and_when_it_has_ended() {
+        let control = Control::default();
+        let asks = control.clone();
+        let mut ticks = Simulation::<u32, _>::new(Constant::new(1.0), &[(1e9, 1); 2]).control(&control);
+        let said = std::sync::Arc::new(std::sync::Mutex::new(None));
+        let heard = said.clone();
+        ticks.spawn("asks", HostId(0), async move |cx: Process<u32>| {
+            cx.sleep(Time::secs(1)).await;
+            *heard.lock().unwrap() = Some(asks.step(PATIENCE));
+        });
+        ticks.federates(2).run().unwrap();
+        assert_eq!(*said.lock().unwrap(), Some(Err(AskError::Federates)));
+        assert_eq!(control.step(PATIENCE), Err(AskError::Ended));
     }
 
     #[test]
@@ -172,9 +182,7 @@ mod test {
             world.spawn("gate", HostId(0), |cx| gate(cx, asked));
             let asks = control.clone();
             let asker = std::thread::spawn(move || {
-                while asks.step(PATIENCE) == Err(AskError::Federates) {
-                    std::thread::yield_now();
-                }
+                asks.step(PATIENCE).unwrap();
                 if stops { asks.stop() } else { drop(asks.go_on(PATIENCE).unwrap()) }
             });
             let ended = world.run().unwrap().ended_by;
