@@ -1,9 +1,9 @@
 //! The program of a model: what `paceline run` is for the models that come with Paceline, for a model of
 //! one's own.
 //!
-//! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `resume`,
-//! `join`, `ctl` and `list`; parameters come from a scenario file or `--set`, read by serde, and every
-//! mistake is reported with its place.
+//! [`app!`](crate::app) writes `main`. The program has the commands `run`, `check`, `replicate`, `study`,
+//! `report`, `resume`, `join`, `ctl` and `list`; parameters come from a scenario file or `--set`, read by
+//! serde, and every mistake is reported with its place.
 //!
 //! ```
 //! use paceline_kernel::{Context, LpId, Model, Time};

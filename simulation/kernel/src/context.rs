@@ -3,6 +3,10 @@
 //! A [`Context`] checks every message when it is sent, and remembers the first that breaks a rule as a
 //! [`RuleError`]; the federate then stops. Sends are gathered in a buffer that the federate owns and reuses:
 //! nothing is allocated per event.
+//!
+//! Here is what handlers can do and ask; in parts below: what they cancel (`cancel`), draw (`draw`) and keep
+//! for `undo` (`kept`). What is the same for all events of a run, and who may send what, is in `rules`. Where
+//! models are written in Python, `outside/python/src/model/call.rs` hands each method on.
 
 mod cancel;
 mod draw;

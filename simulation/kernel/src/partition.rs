@@ -1,5 +1,9 @@
 //! Which federate owns which LP.
 //!
+//! A model deals its LPs ([`Model::partition`](crate::Model::partition)) when the engine asks it for so many
+//! federates; the engine merges neighbours where it wants fewer (`run/build.rs`). Which LPs move later is
+//! decided in `balance`.
+//!
 //! Invariant: every LP belongs to exactly one federate, every federate has at least one LP, and within a
 //! federate LPs keep the order of their numbers. The partition changes where an LP runs, never what it
 //! computes.

@@ -1,4 +1,7 @@
 //! The arguments of runs of several processes.
+//!
+//! [`Reach`] is of every process of a run: rank 0 hands it on to those that it starts
+//! (`together/workers.rs`), and `together.rs` makes the settings of the transport of it.
 
 use std::io::Read;
 use std::path::PathBuf;

@@ -1,5 +1,8 @@
 //! Reports what a run does to an observer, during the run.
 //!
+//! Windows are reported by their board (`protocols/windowed.rs`), pauses by `run/course.rs`, and commits by
+//! the federates (`federate/watch.rs` of the kernel), which get the observer between two legs.
+//!
 //! Invariant: a run without an observer pays nothing but a branch; an observed run has the same result.
 
 use std::sync::Arc;

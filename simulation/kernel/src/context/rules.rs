@@ -1,6 +1,9 @@
 //! What is the same for every event of a run, and the judgement of a message that is not plainly beyond the
 //! lookahead.
 //!
+//! The federate makes its rules of the [`Settings`](crate::Settings) of the run (`federate/init.rs`) and of
+//! what the model says.
+//!
 //! Invariant: a message that is refused has no depth; one that is not has the depth that keeps causes before
 //! effects.
 

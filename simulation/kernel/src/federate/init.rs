@@ -1,4 +1,8 @@
 //! Building the federates of a run: every LP initialised, every first event delivered.
+//!
+//! [`Settings`] is what all federates are given. The engine fills it (`run/build.rs`), and gives it again
+//! where federates are built anew between legs; so do its check of determinism and the guests of simulated
+//! machines.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,6 +1,9 @@
 //! Ports that do more than to send what comes: active queue management, queues that decide at departure,
 //! loss, jitter and outages of the link.
 //!
+//! Nodes send the packets on to where and when [`Sent`] says: `model/special.rs`, and at switches with shared
+//! buffers `model/switches.rs`.
+//!
 //! Invariants: the times that a queue is given never go back; what happens to a packet on the link is drawn
 //! in the order in which packets are sent, whether that is computed at arrival or event by event.
 

@@ -1,4 +1,8 @@
 //! What a resource is, what is done to it, and what is asked of it.
+//!
+//! Whatever depends on the kind of a resource is decided here, and done in the file of the kind: `units`,
+//! `stores`, `containers`, `signals`. Claims come through `super`, where processes wait for their answers; a
+//! [`Change`] and a [`Look`] wait for nothing.
 
 use std::sync::Arc;
 
