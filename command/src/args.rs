@@ -1,7 +1,11 @@
-//! The command line of `paceline`: its commands, and the arguments of `machine`, `compare` and the lab. Those
-//! of `pace`, `lvt`, `network` and `rti` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`,
-//! `network/arguments.rs`, `rti/arguments.rs`), those of the commands that every program has in
+//! The command line of `paceline`: its commands with their examples, and the arguments of `machine`,
+//! `emulate`, `compare` and the lab. Those of `pace`, `lvt`, `network`, `rti`, `init`, `completions` and
+//! `man` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`, `network/arguments.rs`,
+//! `rti/arguments.rs`, `init.rs`, `manual/arguments.rs`), those of the commands that every program has in
 //! `simulation/app/src/args.rs`.
+//!
+//! A command here that every program has is in `simulation/app/src/entry.rs` as well; `main.rs` carries it
+//! out.
 
 #[cfg(target_os = "linux")]
 mod pace;

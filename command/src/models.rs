@@ -1,6 +1,7 @@
 //! The models that scenarios of this program may name.
 //!
-//! Invariant: nothing else knows which models there are. A further one is an entry in [`PROGRAM`].
+//! Invariant: nothing else knows which models there are, but for the starts that `init.rs` writes, which a
+//! test compares with them. A further one is an entry in [`PROGRAM`] and a start.
 
 use paceline_app::{AnyModel, AnyProcessModel, Build, Kind, Program};
 use paceline_models::bittorrent::Bittorrent;

@@ -5,6 +5,8 @@
 //! [`Pacer::period`] until the command has ended, in a thread of its own; [`Pacer::stop`], which restores the
 //! normal scheduler.
 //!
+//! `run.rs` calls all of it, and hands on what is counted when the command has ended.
+//!
 //! To add a way to pace, implement [`Pacer`] and name it in [`crate::start()`].
 
 use std::io;

@@ -1,6 +1,9 @@
 //! A machine in its place in a run: its clock as simulated time, its card's address, what it pings, and what
 //! becomes of the run if it fails.
 //!
+//! `scenario/start.rs` puts guests into their places at time zero, `scenario/resume.rs` those of a
+//! checkpoint; the seat of the machine (`seat.rs`) then sees it through here alone.
+//!
 //! A machine's clock begins wherever it was saved, and may go slower or faster than simulated time. A frame
 //! reaches it at the first nanosecond of its clock that is not before the frame's time.
 //!

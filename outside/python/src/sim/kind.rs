@@ -1,4 +1,5 @@
-//! Kinds of resources, and the two sides of each.
+//! Kinds of resources, and the two sides of each. `rules.rs` says how each kind serves, `resource_types.rs`
+//! which type it has.
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -1,4 +1,5 @@
-//! The types of requests.
+//! The types of requests: methods and attributes. Their fields, and how one is made and withdrawn, are in
+//! `request.rs`; `_native.pyi` declares each type for checkers of Python.
 
 use super::call::*;
 use super::event::*;

@@ -1,4 +1,6 @@
-//! The types of resources.
+//! The types of resources: methods, attributes, and how an instance begins. Their fields are in
+//! `resource.rs`, what changes them is in `rules.rs`; `_native.pyi` declares each type for checkers of
+//! Python.
 
 use super::call::*;
 use super::kind::{Kind, Side};
