@@ -1,5 +1,7 @@
 //! The end of a run: its summary is printed, then its files are written.
 //!
+//! `run.rs` and `processes.rs` call it; what is said comes from `summary.rs`.
+//!
 //! Invariant: the summary comes first. Where the disk is full it is all that is left of the run.
 
 use std::path::PathBuf;

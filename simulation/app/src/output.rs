@@ -1,5 +1,8 @@
 //! The output folder.
 //!
+//! A run, replications, a study and `paceline machine` each open one before they compute anything:
+//! `run.rs`, `processes.rs`, `replicate.rs`, `study.rs`.
+//!
 //! Invariants: under its own name a file is complete or not there. The summary takes its name first, each of
 //! the other files when it is complete; one for which there is no room is left out, and the failure says so.
 //! A folder made for a run that then fails is removed. One run at a time writes into a folder. The summary is

@@ -1,4 +1,7 @@
 //! `paceline run`: a scenario from the first key to the last file.
+//!
+//! What a run is given besides its settings is gathered in `How`, which `lp_model.rs` carries out.
+//! Several processes are joined in `together.rs`; models of processes have `processes.rs`.
 
 #[cfg(target_os = "linux")]
 use std::path::Path;

@@ -1,5 +1,8 @@
 //! `--trace`: the records of the engine's workers, written as a Perfetto trace, for
 //! <https://ui.perfetto.dev>.
+//!
+//! `run.rs` and `processes.rs` open and finish it. Traces of machines, guests and federates of HLA are
+//! those of their commands, on `simulation/report/src/perfetto.rs` as well.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,6 @@
 //! The state of a host: what its flows have sent and received.
+//!
+//! `model.rs` and the files below it fill it; `results.rs` reads it at the end of a run.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -1,5 +1,8 @@
 //! Sources of UDP packets: evenly spaced, at random, in bursts, or by a trace.
 //!
+//! `flow.rs` makes a source of the settings of a flow; `emit` in `model.rs` asks it when the next packet
+//! goes.
+//!
 //! Invariant: the moments of an evenly spaced flow are multiples of its interval, each rounded down to a
 //! picosecond by itself, so that nothing adds up.
 

@@ -1,4 +1,6 @@
 //! What came of a run, or why it ended early.
+//!
+//! `simulation/run.rs` and `federates.rs` fill it; `simulation/app/src/processes/summary.rs` shows it.
 
 use std::fmt;
 use std::io;

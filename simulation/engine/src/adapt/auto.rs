@@ -1,5 +1,8 @@
 //! `auto`: finds by trials how a model runs fastest.
 //!
+//! `run/build.rs` makes it of the settings, unless other processes or what is outside would have to
+//! follow; `run/course.rs` asks it at each pause that it wanted.
+//!
 //! A *way* is a protocol and the most groups that federates are merged into. A run begins with the way that
 //! is best for most models. A first glance shows whether windows are nearly empty: then another way replaces
 //! it at once. A little later, and then at growing intervals, every way that could be better is tried for a

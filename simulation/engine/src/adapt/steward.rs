@@ -1,5 +1,8 @@
 //! The steward of a run: a thread beside the workers that decides when a leg ends.
 //!
+//! `run/build.rs` gives it what is due and how often; `run/course.rs` does at the pause what it was asked
+//! for.
+//!
 //! It asks for a pause when a checkpoint is due, when it is time to check whether LPs should move or which
 //! protocol should run, when other programs keep workers from their cores, or when the number of threads
 //! follows the cores and the cores that the process may use have changed. It also brings written checkpoints

@@ -1,4 +1,6 @@
 //! Reads a swarm from a scenario's `[model]`.
+//!
+//! The fields, with their defaults, are in `bittorrent.rs`.
 
 use std::ops::RangeInclusive;
 

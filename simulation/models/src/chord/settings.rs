@@ -1,4 +1,6 @@
 //! Reads Chord from a scenario's `[model]`.
+//!
+//! The fields, with their defaults, are in `chord.rs`.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};

@@ -1,4 +1,6 @@
 //! Reads a farm from a scenario's `[model]`.
+//!
+//! The fields, with their defaults, are in `farm.rs`.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};

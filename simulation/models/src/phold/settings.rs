@@ -1,4 +1,6 @@
 //! Reads PHOLD from a scenario's `[model]`, and reports its results.
+//!
+//! The fields are in `phold.rs`.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};

@@ -1,4 +1,6 @@
 //! Reads the network from a scenario's `[model]`.
+//!
+//! The fields are in `wireless.rs`; keys of motion are read here for `wireless_csma` as well.
 
 use std::sync::Arc;
 

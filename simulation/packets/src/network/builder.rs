@@ -1,4 +1,7 @@
 //! Builds a network node by node and link by link, and refuses what cannot be one.
+//!
+//! What a port computes with is made of each link here (`Wire` in `link.rs`), and again where a link is
+//! changed (`change.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

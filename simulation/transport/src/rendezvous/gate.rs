@@ -1,5 +1,8 @@
 //! The gate of a process: its listener, and the handshakes of incoming connections.
 //!
+//! The coordinator has one (`coordinator.rs`), and so has each process that joins (`joining.rs`). Who
+//! belongs to the run is decided in the handshake (`tcp/handshake.rs`).
+//!
 //! Each handshake has a thread and a time limit, so that a silent or slow connection does not delay the
 //! others. If there are more than there is room for, the oldest is closed: it has had the most time. Room is
 //! also limited by the files that the process may open (`ulimit -n`), of which each handshake needs two.

@@ -1,6 +1,9 @@
 //! How the two ends of a new connection find out that they belong together: they have the same version and
 //! the same secret.
 //!
+//! Gates call `accept`, and whoever joins calls `connect`. What they know of the run, the
+//! [`Credentials`], comes from the settings (`rendezvous.rs`).
+//!
 //! 1. Each side sends a greeting whose format never changes: a magic number, its version, the security it
 //!    wants, and 32 random bytes. The accepting side answers only greetings, and closes all other connections
 //!    without an answer.
