@@ -1,5 +1,8 @@
 //! The tables `[[guest]]` of a scenario: what guests are and what they run.
 //!
+//! `table` reads the keys of one guest. What it needs in the image is said by `contents_by_key`, and packed
+//! by `image.rs`; `setup` makes what it gets at its start, `scenario/start.rs` what the emulator gets.
+//!
 //! Every mistake is refused at its place in the file: those that the tables show in [`Guests::read`], those
 //! of programs and files in [`Guests::pack`].
 

@@ -1,4 +1,7 @@
 //! What a host knows of its sessions, for whoever runs it.
+//!
+//! `command/src/rti/status.rs` prints it; how far federates are is worked out by the infrastructure
+//! (`federation/status.rs` of `outside/rti`).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
