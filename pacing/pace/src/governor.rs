@@ -4,8 +4,9 @@
 //! It reads the page, asks the [`Planner`] for the class of each thread, and makes a system call only for
 //! threads whose class has changed. With real-time priorities the governor runs above all threads that it
 //! paces; if only nice levels are permitted, threads that must not run are put into the idle class, which is
-//! below all nice levels. `governor/mode.rs` makes the system calls, and `governor/threads.rs` keeps the
-//! state of threads.
+//! below all nice levels. `governor/mode.rs` finds out what is permitted and says which class of the kernel
+//! that is for a thread, `governor/threads.rs` keeps the state of threads and sets their classes by
+//! `sched.rs`.
 //!
 //! Invariants: the governor registers a thread with the guards before it changes its class. A thread that
 //! leaves the page, or that neither simulates nor yields any more, is set back. In a part of the time, the

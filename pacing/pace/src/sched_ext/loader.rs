@@ -1,4 +1,7 @@
 //! The pacer that loads the policy into the kernel and watches over it.
+//!
+//! `start.rs` starts it. What is loaded is `policy.rs`, when it is taken out for a while `starvation.rs`,
+//! and what it counts `report.rs`.
 #![allow(unsafe_code)] // a child is put into its scheduling class between fork and exec
 
 use std::os::unix::process::CommandExt;
