@@ -1,5 +1,7 @@
 //! The parts of a machine while it runs.
 //!
+//! `machine/build.rs` makes them of the spec; the files below `machine` change them.
+//!
 //! Invariant: a VCPU is on the PCPU that has it as `running`, and only there.
 
 use std::collections::VecDeque;
