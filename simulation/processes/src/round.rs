@@ -1,4 +1,8 @@
 //! What an observer of the run receives of a round.
+//!
+//! `simulation/run.rs` makes a record when a round is answered. What happened between two rounds the core
+//! keeps until then (`take_killed` in `core/ends.rs`). Traces and logs of waits are such observers, and so is
+//! the check of determinism (`simulation/app/src/process_model`).
 
 use std::fmt;
 use std::time::Duration;
