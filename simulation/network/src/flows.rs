@@ -22,8 +22,9 @@ use crate::RouteError;
 use crate::flows::changes::{Aspect, Changes};
 use crate::flows::numbers::Numbers;
 use crate::flows::timers::Timers;
+use crate::ids::{HostId, LinkId};
 use crate::network::{Ended, Network, TransferId};
-use crate::platform::{HostId, LinkId, Platform};
+use crate::platform::Platform;
 use crate::solver::Shares;
 
 pub use model::FlowModel;

@@ -9,27 +9,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::ids::{HostId, LOOPBACK, LinkId, PointId, Properties, ZoneId};
 use crate::profile::Profile;
 use crate::routing::Routing;
 use crate::settings::Settings;
 use crate::storage::{Disk, Storage};
-
-/// A host, by its position in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostId(pub u32);
-
-/// A link, by its position in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkId(pub u32);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PointId(pub u32);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ZoneId(pub u32);
-
-/// The `<prop>` elements by id; they have no meaning for the network.
-pub type Properties = BTreeMap<String, String>;
 
 /// A computer: where processes run, and where transfers begin and end.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,9 +151,8 @@ pub struct Platform {
     pub(crate) notices: Vec<String>,
 }
 
-/// The link from a host to itself if the file gives no such route. Its values are those of SimGrid 3.32, the
-/// defaults of `network/loopback-bw` and `network/loopback-lat`; up to 3.25 they were 498 MB/s and 15 us.
-pub(crate) const LOOPBACK: LinkId = LinkId(0);
+/// In bytes per second. Both values are those of SimGrid 3.32, the defaults of `network/loopback-bw` and
+/// `network/loopback-lat`; up to 3.25 they were 498 MB/s and 15 us.
 const LOOPBACK_BANDWIDTH: f64 = 10e9;
 const LOOPBACK_LATENCY: f64 = 0.0;
 

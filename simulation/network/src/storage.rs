@@ -1,6 +1,6 @@
 //! Disks and storage: read from platform files and kept, for programs that look them up. No model uses them.
 
-use crate::platform::{HostId, Properties};
+use crate::ids::{HostId, Properties};
 
 /// A disk of a host.
 #[derive(Clone, Debug, PartialEq)]

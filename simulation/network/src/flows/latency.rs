@@ -1,7 +1,8 @@
 //! What can be computed about latencies before any transfer starts.
 
 use crate::flows::FlowModel;
-use crate::platform::{HostId, Link, LinkId, Platform, Sharing};
+use crate::ids::{HostId, LinkId};
+use crate::platform::{Link, Platform, Sharing};
 
 /// On platforms with more hosts only some routes are examined: to the next host in the file, and to the first
 /// and the last one.

@@ -3,7 +3,8 @@
 //! The constants are those of the SimGrid 3.32 models with these names. CM02 (Casanova and Marchal, 2002);
 //! LV08 (Velho and Legrand, 2009), with factors fitted to packet-level simulations of TCP.
 
-use crate::platform::{LinkId, Sharing};
+use crate::ids::LinkId;
+use crate::platform::Sharing;
 use crate::settings::Settings;
 
 /// The constants of a flow-level model.

@@ -11,9 +11,8 @@ use super::units::coordinates;
 use super::words;
 use super::xml::{Attribute, Element};
 use crate::error::{ReadError, TextError};
-use crate::platform::{
-    Host, HostId, Kind, Link, LinkId, Platform, Point, PointId, Properties, Sharing, Zone, ZoneId,
-};
+use crate::ids::{HostId, LinkId, PointId, Properties, ZoneId};
+use crate::platform::{Host, Kind, Link, Platform, Point, Sharing, Zone};
 use crate::routing::{Routing, Star};
 
 pub(super) const MOST_HOSTS: usize = 1 << 18;

@@ -9,7 +9,8 @@ use super::parts::properties;
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
-use crate::platform::{Kind, LinkId, Sharing, ZoneId};
+use crate::ids::{LinkId, ZoneId};
+use crate::platform::{Kind, Sharing};
 use crate::routing::{Routing, Spoke, Star};
 
 /// The most bytes for names, speeds and properties of the hosts of all clusters: 512 for each possible host.

@@ -8,7 +8,7 @@ use super::build::Builder;
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
-use crate::platform::LOOPBACK;
+use crate::ids::LOOPBACK;
 
 /// Settings that change no time here, with all below them: how SimGrid computes, what it writes, and what
 /// other models than ours need.

@@ -8,7 +8,8 @@ use super::parts::properties;
 use super::words;
 use super::xml::{self, Attribute, Element};
 use crate::error::{ReadError, TextError};
-use crate::platform::{HostId, Platform, Properties};
+use crate::ids::{HostId, Properties};
+use crate::platform::Platform;
 
 /// What an actor does when its host fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use super::parts::properties;
 use super::units::{self, coordinates};
 use super::xml::Element;
 use crate::error::TextError;
-use crate::platform::{PointId, Sharing, ZoneId};
+use crate::ids::{PointId, ZoneId};
+use crate::platform::Sharing;
 
 impl<'t> Builder<'t, '_> {
     pub fn host(&mut self, element: &'t Element, zone: ZoneId) -> Result<(), TextError> {

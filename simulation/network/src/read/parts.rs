@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
-use crate::platform::{HostId, Link, Properties};
+use crate::ids::{HostId, Properties};
+use crate::platform::Link;
 use crate::profile::Profile;
 
 /// The quantity that a profile changes.

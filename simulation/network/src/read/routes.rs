@@ -10,7 +10,8 @@ use super::build::{Builder, Draft, Plan};
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
-use crate::platform::{Bypass, Kind, LinkId, PointId, Sharing, ZoneId};
+use crate::ids::{LinkId, PointId, ZoneId};
+use crate::platform::{Bypass, Kind, Sharing};
 use crate::routing::{Floyd, Graph, MOST_FLOYD, MOST_FLOYD_PAIRS, Routing, Spoke, Star, Way};
 
 /// The number of names that a message suggests.

@@ -10,7 +10,7 @@ use super::parts::{Stores, properties};
 use super::units;
 use super::xml::{Attribute, Element};
 use crate::error::TextError;
-use crate::platform::{HostId, Properties};
+use crate::ids::{HostId, Properties};
 use crate::storage::{Disk, Storage};
 
 impl<'t> Builder<'t, '_> {

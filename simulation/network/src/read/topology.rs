@@ -11,7 +11,8 @@ use super::build::{Builder, MOST_HOSTS};
 use super::cluster::Wires;
 use super::xml::Attribute;
 use crate::error::TextError;
-use crate::platform::{LinkId, Sharing};
+use crate::ids::LinkId;
+use crate::platform::Sharing;
 use crate::routing::{Dragonfly, DragonflyShape, FatTree, FatTreeShape, Router, Torus, next_in_torus};
 
 /// The most switches of one cluster, and the largest number in its parameters.

@@ -6,7 +6,7 @@
 use super::build::Builder;
 use super::xml::Element;
 use crate::error::TextError;
-use crate::platform::{PointId, ZoneId};
+use crate::ids::{PointId, ZoneId};
 use crate::routing::{Spoke, Star, Vivaldi};
 
 impl Builder<'_, '_> {

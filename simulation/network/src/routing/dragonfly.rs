@@ -6,7 +6,7 @@
 //! to the first chassis, blue, green, black. Invariants: there are at most as many groups as routers in a
 //! chassis; hosts are ranks from 0 on, those of one router consecutive.
 
-use crate::platform::LinkId;
+use crate::ids::LinkId;
 
 /// The number of parts at each level.
 #[derive(Clone, Copy, Debug)]

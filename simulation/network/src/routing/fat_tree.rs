@@ -7,7 +7,7 @@
 //! source's number. Invariant: nodes are numbered by level and place; two nodes of neighbouring levels are
 //! linked if their labels differ at that level only, or not at all.
 
-use crate::platform::LinkId;
+use crate::ids::LinkId;
 
 /// The most levels of a tree; the reader refuses more.
 const MOST_LEVELS: usize = 32;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::platform::LinkId;
+use crate::ids::LinkId;
 
 /// The links of one part of a route: few.
 pub(crate) type Part = SmallVec<[LinkId; 4]>;

@@ -5,7 +5,7 @@
 //! host on the way adds its limiter before its link, the last host at the end. Invariant: hosts are ranks
 //! from 0 on, the first dimension varying fastest.
 
-use crate::platform::LinkId;
+use crate::ids::LinkId;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Torus {

@@ -14,29 +14,12 @@
 
 use paceline_kernel::{Mail, Model, Time};
 
-use super::state::State;
+use super::state::{Rounds, State};
 use super::{Desk, Optimistic};
 use crate::RunError;
 use crate::peers::{Contribution, Delivery, DeliveryError, Peers};
 use crate::sync::lock;
 use crate::watch::monitor::Halt;
-
-/// What this process has said in rounds, and what it has to say in the next.
-#[derive(Debug)]
-pub(super) struct Shared {
-    /// The least time of what has been sent to other processes since the last contribution.
-    pub(super) sent: Time,
-    /// The least time in the last contribution.
-    contributed: Time,
-    /// Whether that asked for a halt.
-    contributed_halt: bool,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self { sent: Time::MAX, contributed: Time::ZERO, contributed_halt: false }
-    }
-}
 
 impl<M: Model> Optimistic<'_, M> {
     /// Takes in what other processes have sent. Says whether there was anything.
@@ -85,7 +68,7 @@ impl<M: Model> Optimistic<'_, M> {
                 let halt = self.shared.monitor.halt();
                 let least = state.gvt.own_least().min(state.across.sent);
                 state.across =
-                    Shared { sent: Time::MAX, contributed: least, contributed_halt: halt.is_some() };
+                    Rounds { sent: Time::MAX, contributed: least, contributed_halt: halt.is_some() };
                 peers.contribute_and_ask(Contribution { least, halt, ..Contribution::default() });
                 any = true;
             }

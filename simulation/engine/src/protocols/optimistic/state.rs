@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use paceline_kernel::{Bounds, Effort, EventError, Gvt, GvtKind, MovingWindow, Time, Wants, WarpTurn};
 
-use super::peers::Shared;
 use crate::protocols::scaffold::{Ending, Ends};
 use crate::watch::monitor::Halt;
 use crate::workers::ready::Ready;
@@ -27,6 +26,23 @@ enum Status {
         again: Option<Time>,
     },
     Taken,
+}
+
+/// What this process has said in rounds, and what it has to say in the next.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    /// The least time of what has been sent to other processes since the last contribution.
+    pub(super) sent: Time,
+    /// The least time in the last contribution.
+    pub(super) contributed: Time,
+    /// Whether that asked for a halt.
+    pub(super) contributed_halt: bool,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Self { sent: Time::MAX, contributed: Time::ZERO, contributed_halt: false }
+    }
 }
 
 #[derive(Debug)]
@@ -57,7 +73,7 @@ pub(crate) struct State {
     reports: usize,
     until: Time,
     /// What is to be sent to other processes.
-    pub(super) across: Shared,
+    pub(super) across: Rounds,
     /// Whether each federate is in another process.
     absent: Vec<bool>,
 }
@@ -116,7 +132,7 @@ impl State {
             front: Time::ZERO,
             reports: 0,
             until,
-            across: Shared::default(),
+            across: Rounds::default(),
             absent,
         }
     }
