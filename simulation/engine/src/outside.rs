@@ -21,6 +21,7 @@ mod error;
 mod json;
 mod leg;
 mod proxy;
+mod standing;
 mod thread;
 
 use std::fmt;
@@ -31,15 +32,15 @@ use paceline_kernel::{Event, Federate, LpId, Model, Optimism, Partition, Rollbac
 
 use crate::watch::lvt::Publishing;
 
-pub(crate) use ahead::call_back;
-pub use ahead::{HandOver, Permit, Standing};
+pub use ahead::{HandOver, Permit};
 pub(crate) use answers::{Answer, Answers};
 pub use answers::{Door, FederateError};
 pub use error::{OutsideError, OutsideErrorKind};
 #[cfg(all(feature = "json", not(feature = "picoseconds")))]
 pub use json::JsonFederate;
 pub(crate) use leg::{Outsiders, Seated, Start, recall, seat, settle, timed, unseat};
-pub(crate) use proxy::{Asked, Heard, Occupant, Proxy};
+pub(crate) use proxy::{Asked, Heard, Occupant, Proxy, call_back};
+pub use standing::Standing;
 pub use thread::ThreadFederate;
 
 /// The LPs of a federate, on their way out and back.

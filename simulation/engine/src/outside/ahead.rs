@@ -3,8 +3,8 @@
 //!
 //! Only in an optimistic or mixed stretch. The run hands over mail as it comes ([`HandOver`]), each time with
 //! GVT and with how far ahead of it the federate may run. The federate says from any thread where it stands
-//! ([`Standing`]): what it has taken in, its floor, what it has sent and cancelled. Neither waits for the
-//! other.
+//! ([`Standing`](super::Standing)): what it has taken in, its floor, what it has sent and cancelled. Neither
+//! waits for the other.
 //!
 //! What counts in GVT, so that every message counts at least once at every moment:
 //!
@@ -20,21 +20,17 @@
 //! says while no worker takes it in is joined into one standing; what a federate has sent, and may still
 //! cancel, is in `sent`; once it is called back, it counts with GVT until it has taken that in.
 
-mod exchange;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use paceline_kernel::{Effort, Event, Key, LpId, Mail, Model, Optimism, Time};
-
-pub(crate) use exchange::call_back;
+use paceline_kernel::{Event, Key, LpId, Mail, Model, Optimism, Time};
 
 use super::OutsideErrorKind;
-use crate::sync::{Mutex, lock};
+use super::standing::Said;
 
 /// Hand-overs that a federate has not said to have taken in, at most; those that end a stretch apart. One
 /// that is slow gets fewer and larger ones.
-const MOST_UNDER_WAY: usize = 8;
+pub(super) const MOST_UNDER_WAY: usize = 8;
 
 /// What an outside federate that runs ahead is handed, see [`super::OutsideFederate::run_ahead`].
 #[derive(Debug)]
@@ -63,90 +59,27 @@ pub enum Permit {
     Retreat,
 }
 
-/// Where an outside federate that runs ahead stands, see [`super::Door::stands`].
-#[derive(Debug)]
-pub struct Standing<E> {
-    /// The number of the latest hand-over that it has taken in. All that it reports here takes that into
-    /// account.
-    pub taken_in: u64,
-    /// It will run nothing before this any more, and cancel nothing whose cause is before this, unless
-    /// something new is handed over.
-    pub floor: Time,
-    /// It has run nothing at or after this.
-    pub front: Time,
-    /// What it has sent to LPs of other federates, and anti-messages, in this order, since it said so last.
-    pub mail: Mail<E>,
-    /// What it has done since then, where it counts that: the width of what is worth it follows from it.
-    pub effort: Effort,
-}
-
-impl<E> Standing<E> {
-    /// Takes in what it has said later.
-    fn join(&mut self, mut later: Self) {
-        self.taken_in = later.taken_in;
-        self.floor = later.floor;
-        self.front = self.front.max(later.front);
-        self.mail.append(&mut later.mail);
-        self.effort.turns += later.effort.turns;
-        self.effort.handled += later.effort.handled;
-        self.effort.again += later.effort.again;
-        self.effort.wasted += later.effort.wasted;
-    }
-}
-
-/// What a federate has said, until a worker takes it in.
-#[derive(Debug)]
-pub(crate) struct Said<E>(Mutex<Option<Standing<E>>>);
-
-impl<E> Default for Said<E> {
-    fn default() -> Self {
-        Self(Mutex::new(None))
-    }
-}
-
-impl<E> Said<E> {
-    /// Adds what it says now. Returns whether nothing else was here, so that a worker must be woken.
-    pub(super) fn add(&self, standing: Standing<E>) -> bool {
-        let mut said = lock(&self.0);
-        // One report at a time is enough: a worker that is late finds the sum of all that was said since.
-        match &mut *said {
-            Some(earlier) => {
-                earlier.join(standing);
-                false
-            }
-            None => {
-                *said = Some(standing);
-                true
-            }
-        }
-    }
-
-    fn take(&self) -> Option<Standing<E>> {
-        lock(&self.0).take()
-    }
-}
-
 /// What a proxy knows of a federate that runs ahead.
 pub(super) struct Ahead<M: Model> {
-    said: Arc<Said<M::Event>>,
+    pub(super) said: Arc<Said<M::Event>>,
     /// Mail that has not been handed over, and the least time in it.
-    waiting: Mail<M::Event>,
+    pub(super) waiting: Mail<M::Event>,
     waiting_least: Time,
     /// Hand-overs that it has not said to have taken in: number, and the least time.
-    under_way: VecDeque<(u64, Time)>,
-    handed: u64,
+    pub(super) under_way: VecDeque<(u64, Time)>,
+    pub(super) handed: u64,
     /// Its floor, as it has said it last.
-    floor: Time,
+    pub(super) floor: Time,
     /// GVT, as it was sent last.
-    known_gvt: Time,
+    pub(super) known_gvt: Time,
     /// The horizon of its permit.
-    until: Time,
+    pub(super) until: Time,
     /// It may have run nothing at or after this.
-    allowed: Time,
+    pub(super) allowed: Time,
     /// What it has sent for GVT or later, and not cancelled.
-    sent: BTreeMap<(Key, LpId), Vec<Event<M::Event>>>,
+    pub(super) sent: BTreeMap<(Key, LpId), Vec<Event<M::Event>>>,
     /// How much GVT is to rise before it is sent again.
-    step: Time,
+    pub(super) step: Time,
 }
 
 impl<M: Model> Ahead<M> {
@@ -187,12 +120,12 @@ impl<M: Model> Ahead<M> {
 
     /// Whether it is to say something within the limit: it has not taken in everything, or all others may
     /// wait for it.
-    fn owes(&self) -> bool {
+    pub(super) fn owes(&self) -> bool {
         !self.under_way.is_empty() || self.floor <= self.known_gvt && self.floor < self.until
     }
 
     /// The next hand-over, of all that waits; it counts with `least` at most.
-    fn hand_over(&mut self, gvt: Time, permit: Permit, least: Time) -> HandOver<M::Event> {
+    pub(super) fn hand_over(&mut self, gvt: Time, permit: Permit, least: Time) -> HandOver<M::Event> {
         self.handed += 1;
         self.known_gvt = gvt;
         // Until the federate says that it has taken this in, GVT must not pass what is in it.
@@ -202,7 +135,7 @@ impl<M: Model> Ahead<M> {
     }
 
     /// When it is to be looked after again, unless it or others say something: at this GVT.
-    fn wants(&self) -> Time {
+    pub(super) fn wants(&self) -> Time {
         let floor = self.floor();
         // More hand-overs would wait in the federate's inbox, and tell it nothing that the next one does not.
         if floor >= self.until || self.under_way.len() >= MOST_UNDER_WAY {
@@ -214,7 +147,7 @@ impl<M: Model> Ahead<M> {
     }
 
     /// Notes what it has sent, and takes out what it cancels. An error says what is wrong with it.
-    fn note_sent(
+    pub(super) fn note_sent(
         &mut self,
         mail: &Mail<M::Event>,
         refusal: impl Fn(&Event<M::Event>) -> Option<OutsideErrorKind>,
@@ -246,7 +179,7 @@ impl<M: Model> Ahead<M> {
 }
 
 /// Messages and anti-messages in the order in which they were sent.
-fn in_order<E>(mail: &Mail<E>) -> impl Iterator<Item = (Option<&Event<E>>, Option<&Event<E>>)> {
+pub(super) fn in_order<E>(mail: &Mail<E>) -> impl Iterator<Item = (Option<&Event<E>>, Option<&Event<E>>)> {
     let mut antis = mail.antis.iter().peekable();
     let mut events = mail.events.iter();
     let mut position = 0;

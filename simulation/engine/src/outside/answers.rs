@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::{Event, EventError, Model, RuleError, Time};
 
-use super::ahead::Said;
-use super::{OutsideLps, Standing};
+use super::OutsideLps;
+use super::standing::{Said, Standing};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::workers::idle::Idle;
 

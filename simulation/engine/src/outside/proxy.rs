@@ -6,13 +6,18 @@
 //! between a question and its answer nothing else is asked; an outside federate that was dropped has no
 //! events and no future.
 
+mod exchange;
+
 use std::sync::Arc;
 
 use paceline_kernel::{
     Event, EventQueue, Federate, Heap, Mail, Model, Optimism, Outbox, Partition, Rollbacks, Time,
 };
 
-use super::ahead::{self, Ahead, Said};
+pub(crate) use exchange::call_back;
+
+use super::ahead::{self, Ahead};
+use super::standing::Said;
 use super::{
     Answer, Answers, Door, FederateError, IfLate, Outside, OutsideError, OutsideErrorKind, OutsideLps,
 };

@@ -21,7 +21,6 @@ const KNOWN: &[&str] = &[
     "lab/experiments psx: scaling unstated",
     "lab/xen-lab .: experiments prediction",
     "simulation/engine .: adapt outside panics peers protocols report run simulation speculation watch workers",
-    "simulation/engine outside: ahead answers proxy",
     "simulation/engine run: build course end real_time together",
     "simulation/kernel .: at_work context digest event fault federate model origin outbox panics partition protocol queue waiting withdrawn world",
     "simulation/processes .: activity context desk process sync",

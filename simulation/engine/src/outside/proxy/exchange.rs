@@ -6,9 +6,11 @@
 
 use paceline_kernel::{Bounds, Effort, Event, Model, Outbox, Partition, Time};
 
-use super::{MOST_UNDER_WAY, Permit, Standing, in_order};
+use super::Proxy;
 use crate::RunError;
-use crate::outside::{Answer, Answers, OutsideError, OutsideErrorKind, Proxy};
+use crate::outside::ahead::{MOST_UNDER_WAY, Permit, in_order};
+use crate::outside::standing::Standing;
+use crate::outside::{Answer, Answers, OutsideError, OutsideErrorKind};
 
 impl<M: Model> Proxy<M> {
     /// Whether it stands for a federate that runs ahead.
