@@ -1,5 +1,8 @@
 //! What a user can set, and the defaults.
 //!
+//! `PaceSettings` is `Copy`, which tests in `start.rs` use: a setting that is not, such as a list, changes
+//! them.
+//!
 //! Without a slice, each way to pace chooses one: `governor/ways.rs` and `plan/slices.rs`, or for sched_ext
 //! `sched_ext/loader.rs`.
 

@@ -2,8 +2,8 @@
 //!
 //! A thread of its own serves one page by HTTP (`server`): server-sent events out, requests in by POST,
 //! through the same words as `ctl` (`crate::steer`). It samples the run ten times a second
-//! (`crate::sampling`), and puts what has changed into frames (`sample`), with curves drawn by the report
-//! crate.
+//! (`crate::sampling`), and puts what has changed into frames (`sample`, `frame`): numbers as JSON, curves as
+//! pictures that the report crate draws.
 //!
 //! Invariants: who watches changes no result; a client that is slow, wrong or gone holds up neither the run
 //! nor another client; whatever is kept for clients is bounded; a look that takes long is taken the less

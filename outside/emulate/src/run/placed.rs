@@ -8,6 +8,7 @@
 //! reaches it at the first nanosecond of its clock that is not before the frame's time.
 //!
 //! Invariant: what is seen here depends on frames and their times alone, not on how time was cut into grants.
+//! So the end of a grant dates nothing that the machine wrote: only the machine itself can.
 
 mod keep;
 

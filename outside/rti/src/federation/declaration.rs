@@ -1,4 +1,4 @@
-//! What federates publish and subscribe to.
+//! What federates publish and subscribe to, and the update rates that they name, which thin no updates yet.
 //!
 //! Invariants: who publishes attributes of a class publishes the privilege to delete, too; no entry is empty.
 //! A passive subscription is like an active one, but that nobody is advised of it.

@@ -1,6 +1,7 @@
 //! Reads PHOLD from a scenario's `[model]`, and reports its results.
 //!
-//! The fields are in `phold.rs`.
+//! The fields are in `phold.rs`. A new field is also set where programs make a `Phold` themselves:
+//! `lab/experiments/src/psx/runs.rs`, `simulation/engine/benches`, tests of this crate and of the machine.
 
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
