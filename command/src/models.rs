@@ -11,6 +11,7 @@ use paceline_models::master_workers::MasterWorkers;
 use paceline_models::mpi_trace::MpiTrace;
 use paceline_models::packets;
 use paceline_models::phold::Phold;
+use paceline_models::queueing::Queueing;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -47,6 +48,11 @@ pub const PROGRAM: Program = Program {
             name: "packets",
             about: "hosts, switches and routers send each other packets over links with queues",
             build: Build::Lps(|section, seed| build(section, |section| packets::from_section(section, seed))),
+        },
+        Kind {
+            name: "queueing",
+            about: "customers wait at stations, with servers and priorities, and walk on to others",
+            build: Build::Lps(|section, _| build(section, Queueing::from_section)),
         },
         Kind {
             name: "chord",

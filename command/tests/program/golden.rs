@@ -33,6 +33,8 @@ const DIGESTS: &[(&str, &str)] = &[
     ("phold", "d769e567f9c80b07"),
     ("phold-mixed", "c81be0f6434addc6"),
     ("phold-optimistic", "636549bb9ab71d8e"),
+    ("queueing", "b14bb7a04eed8ce5"),
+    ("queueing-priorities", "db5b59e0e6fe22bf"),
     ("ringtown", "a93c342e2f50a120"),
     ("traffic", "1d5fd2c742160839"),
     ("traffic-grid-small", "0b48d48786429db3"),

@@ -13,6 +13,7 @@ use paceline_engine::{
 use paceline_kernel::{Model, Rng, Time};
 use paceline_models::packets::from_section;
 use paceline_models::phold::Phold;
+use paceline_models::queueing::Queueing;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -264,4 +265,14 @@ fn of_phold() {
     let keys = "lps = 12\nlookahead = \"300ms\"";
     let model = || built(keys, Phold::from_section);
     all_are_refused_or_run("phold", model, Time::secs(20), Time::secs(40), CASES_OF_PHOLD);
+}
+
+#[test]
+fn of_queueing_networks() {
+    let keys = "stations = [{ name = \"a\", servers = 2, service = \"2s\" }, { name = \"b\", count = 2, service = \"3s\" }]\n\
+                classes = [{ name = \"x\", start = \"a\", population = 5 },\n\
+                { name = \"y\", start = \"b\", between_arrivals = \"4s\", priority = 1 }]\n\
+                routes = [{ from = \"a\", to = \"b\", class = \"x\" }, { from = \"b\", to = \"a\", class = \"x\" }]\nwarm_up = \"5s\"";
+    let model = || built(keys, Queueing::from_section);
+    all_are_refused_or_run("queueing", model, Time::secs(20), Time::secs(50), CASES);
 }

@@ -7,6 +7,7 @@ use paceline_kernel::{
 };
 use paceline_models::packets::from_section;
 use paceline_models::phold::{Destination, Phold};
+use paceline_models::queueing::Queueing;
 use paceline_models::traffic::Traffic;
 use paceline_results::{Results, RunFacts};
 use serde::Serialize;
@@ -139,6 +140,24 @@ fn traffic_goes_on_as_if_it_had_not_been_stopped() {
     let undisturbed = say(interrupted(&model, &[], until));
     assert!(undisturbed.lines().count() > 300, "trips and roads are in it");
     assert!(say(interrupted(&model, &stops(), until)) == undisturbed);
+}
+
+/// The same for any model, with stops at parts of the whole run.
+fn goes_on<M>(model: &M, until: Time)
+where
+    M: Model<State: Serialize + DeserializeOwned, Event: Serialize + DeserializeOwned> + Results,
+    M::Output: Serialize + DeserializeOwned,
+{
+    let at = |part: u64| Time::ticks(until.as_ticks() / 100 * part);
+    let stops = [(0, 1), (30, 7), (31, 2), (60, 5), (99, 4)].map(|(part, parts)| (at(part), parts));
+    let undisturbed = say(model, interrupted(model, &[], until), until);
+    assert!(say(model, interrupted(model, &stops, until), until) == undisturbed, "{undisturbed}");
+}
+
+#[test]
+fn models_whose_answers_are_known_go_on_as_if_they_had_not_been_stopped() {
+    let queueing = built(crate::queueing::MIXED, Queueing::from_section);
+    goes_on(&queueing, Time::secs(300));
 }
 
 /// The state of the only LP of `model` after `events` events.

@@ -7,6 +7,7 @@ mod damaged_checkpoints;
 mod farm;
 mod federates;
 mod interrupted;
+mod known;
 mod master_workers;
 mod modes;
 mod mpi_collectives;
@@ -17,6 +18,7 @@ mod mpi_trace;
 mod packets_modes;
 mod packets_platforms;
 mod phold;
+mod queueing;
 mod traffic_modes;
 mod wireless_modes;
 
@@ -33,4 +35,14 @@ pub fn built<M>(keys: &str, read: impl Fn(&mut Section) -> Result<M, ScenarioErr
     let model = read(&mut section).unwrap_or_else(|error| panic!("{}", error.one_line()));
     section.finish().expect("all keys are read");
     model
+}
+
+/// Fails unless the keys are refused, with this problem, at a place, and with what is allowed.
+pub fn refused<M>(keys: &str, problem: &str, read: impl Fn(&mut Section) -> Result<M, ScenarioError>) {
+    let text = format!("[model]\n{keys}\n");
+    let mut scenario = Scenario::parse("model.toml", &text, Path::new(""), &[]).expect("good TOML");
+    let mut section = scenario.section("model").expect("a table");
+    let read = read(&mut section).map(drop).and_then(|()| section.finish());
+    let error = read.expect_err(keys).one_line();
+    assert!(error.contains(problem) && error.contains("allowed: "), "{keys}: {error}");
 }
