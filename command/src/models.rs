@@ -5,6 +5,7 @@
 
 use paceline_app::{AnyModel, AnyProcessModel, Build, Kind, Program};
 use paceline_models::bittorrent::Bittorrent;
+use paceline_models::cellular::Cellular;
 use paceline_models::chord::Chord;
 use paceline_models::farm::Farm;
 use paceline_models::master_workers::MasterWorkers;
@@ -53,6 +54,11 @@ pub const PROGRAM: Program = Program {
             name: "queueing",
             about: "customers wait at stations, with servers and priorities, and walk on to others",
             build: Build::Lps(|section, _| build(section, Queueing::from_section)),
+        },
+        Kind {
+            name: "cellular",
+            about: "calls take channels of cells, and are handed over as phones move",
+            build: Build::Lps(|section, _| build(section, Cellular::from_section)),
         },
         Kind {
             name: "chord",

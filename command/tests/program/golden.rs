@@ -17,6 +17,7 @@ use serde_json::Value;
 const DIGESTS: &[(&str, &str)] = &[
     ("bittorrent", "643b5c2fa624d9ab"),
     ("blb", "b41070a1d6699cc8"),
+    ("cellular", "74cc38023a425704"),
     ("chord", "82bf306d4326600c"),
     ("farm", "99b6931b743883e9"),
     ("hlb", "1165c6090837cf52"),

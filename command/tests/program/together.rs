@@ -224,6 +224,33 @@ fn files_are_those_of_one_process() {
     }
 }
 
+/// Each as `init` writes it, for a short time.
+#[test]
+fn models_whose_answers_are_known_agree_on_three_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, setting) in [
+        ("queueing", "run.until=7min"),
+        ("cellular", "run.until=3min"),
+    ] {
+        let written = paceline(folder.path(), &["init", name]);
+        assert!(written.status.success(), "{}", stderr(&written));
+        let file = format!("{name}.toml");
+        let run = |more: &[&str]| {
+            let arguments = ["run", &file, "--json", "--set", setting, "--set"];
+            json(folder.path(), &[&arguments[..], more].concat())
+        };
+        let alone = run(&["run.protocol=sequential"]);
+        assert!(alone["events_committed"].as_u64() > Some(1000), "{alone}");
+        for protocol in ["run.protocol=null-message", "run.protocol=optimistic"] {
+            let three = run(&[protocol, "--set", "run.federates=6", "--processes", "3"]);
+            assert_eq!(three["processes"], 3, "{name}, {protocol}");
+            for what in ["digest", "results"] {
+                assert_eq!(three[what], alone[what], "{name}, {protocol}");
+            }
+        }
+    }
+}
+
 #[test]
 fn processes_that_are_started_by_hand_take_part() {
     let folder = folder();

@@ -11,6 +11,7 @@ use paceline_engine::{
     CheckpointError, CheckpointFile, Checkpoints, Monitor, Protocol, RunError, Simulation,
 };
 use paceline_kernel::{Model, Rng, Time};
+use paceline_models::cellular::Cellular;
 use paceline_models::packets::from_section;
 use paceline_models::phold::Phold;
 use paceline_models::queueing::Queueing;
@@ -275,4 +276,11 @@ fn of_queueing_networks() {
                 routes = [{ from = \"a\", to = \"b\", class = \"x\" }, { from = \"b\", to = \"a\", class = \"x\" }]\nwarm_up = \"5s\"";
     let model = || built(keys, Queueing::from_section);
     all_are_refused_or_run("queueing", model, Time::secs(20), Time::secs(50), CASES);
+}
+
+#[test]
+fn of_cellular_networks() {
+    let keys = "columns = 3\nrows = 4\nchannels = 3\nreserved = 1\nbetween_calls = \"20s\"\nstay = \"40s\"";
+    let model = || built(keys, Cellular::from_section);
+    all_are_refused_or_run("cellular", model, Time::secs(200), Time::secs(400), CASES);
 }

@@ -5,6 +5,7 @@ use paceline_kernel::{
     Digest, Federate, Kept, LpId, Model, Outbox, Partition, Past, Progress, Rng, Settings, TieBreak, Time,
     Undo, Windows, World,
 };
+use paceline_models::cellular::Cellular;
 use paceline_models::packets::from_section;
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::queueing::Queueing;
@@ -158,6 +159,7 @@ where
 fn models_whose_answers_are_known_go_on_as_if_they_had_not_been_stopped() {
     let queueing = built(crate::queueing::MIXED, Queueing::from_section);
     goes_on(&queueing, Time::secs(300));
+    goes_on(&built(crate::cellular::MOVING, Cellular::from_section), Time::secs(600));
 }
 
 /// The state of the only LP of `model` after `events` events.

@@ -1,6 +1,7 @@
 //! The models run as a user would run them.
 
 mod bittorrent;
+mod cellular;
 mod chord;
 mod chord_federates;
 mod damaged_checkpoints;
