@@ -13,6 +13,7 @@ use paceline_models::mpi_trace::MpiTrace;
 use paceline_models::packets;
 use paceline_models::phold::Phold;
 use paceline_models::queueing::Queueing;
+use paceline_models::seir::Seir;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -59,6 +60,11 @@ pub const PROGRAM: Program = Program {
             name: "cellular",
             about: "calls take channels of cells, and are handed over as phones move",
             build: Build::Lps(|section, _| build(section, Cellular::from_section)),
+        },
+        Kind {
+            name: "seir",
+            about: "an epidemic on a graph: people are exposed, infectious and recovered",
+            build: Build::Lps(|section, seed| build(section, |section| Seir::from_section(section, seed))),
         },
         Kind {
             name: "chord",

@@ -37,6 +37,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("queueing", "b14bb7a04eed8ce5"),
     ("queueing-priorities", "db5b59e0e6fe22bf"),
     ("ringtown", "a93c342e2f50a120"),
+    ("seir", "ba94b84514b9581a"),
     ("traffic", "1d5fd2c742160839"),
     ("traffic-grid-small", "0b48d48786429db3"),
     ("ulb", "8874d658c79193f7"),

@@ -231,6 +231,7 @@ fn models_whose_answers_are_known_agree_on_three_processes() {
     for (name, setting) in [
         ("queueing", "run.until=7min"),
         ("cellular", "run.until=3min"),
+        ("seir", "model.people=600"),
     ] {
         let written = paceline(folder.path(), &["init", name]);
         assert!(written.status.success(), "{}", stderr(&written));

@@ -206,6 +206,9 @@ fn scenario(name: &str) -> Option<String> {
         "wireless-of-rounds" => "[model]\nkind = \"wireless\"\nhosts = 300\nrounds = 5\n".to_owned(),
         "wireless-of-trace" => traced("wireless"),
         "csma-of-trace" => traced("wireless-csma"),
+        "seir-of-file" => {
+            "[model]\nkind = \"seir\"\ngraph = \"file\"\npath = \"people.edges\"\nexposed = 1\n".to_owned()
+        }
         _ => packets(name.strip_prefix("packets-of-")?)?,
     })
 }
@@ -219,6 +222,7 @@ fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
         for (name, content) in [
             ("hosts.movements", "0 0 0 100 50 50\n0 10 10 100 500 500\n"),
             ("net.edges", "a b 1\nb c 1\n"),
+            ("people.edges", "1 2\n2 3\n"),
             ("net.xml", packets::PLATFORM),
             ("flows.csv", "start,from,to,bytes\n0,host-0,host-1,1000\n"),
             ("voice.csv", "time,bytes\n0,200\n20ms,200\n"),

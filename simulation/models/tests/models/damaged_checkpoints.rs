@@ -15,6 +15,7 @@ use paceline_models::cellular::Cellular;
 use paceline_models::packets::from_section;
 use paceline_models::phold::Phold;
 use paceline_models::queueing::Queueing;
+use paceline_models::seir::Seir;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -283,4 +284,11 @@ fn of_cellular_networks() {
     let keys = "columns = 3\nrows = 4\nchannels = 3\nreserved = 1\nbetween_calls = \"20s\"\nstay = \"40s\"";
     let model = || built(keys, Cellular::from_section);
     all_are_refused_or_run("cellular", model, Time::secs(200), Time::secs(400), CASES);
+}
+
+#[test]
+fn of_epidemics() {
+    let model = || built("people = 40\nbetween_contacts = \"1d\"", |section| Seir::from_section(section, 1));
+    let day = |days: u64| Time::secs(days * 86_400);
+    all_are_refused_or_run("seir", model, day(8), day(30), CASES);
 }

@@ -20,6 +20,7 @@ mod packets_modes;
 mod packets_platforms;
 mod phold;
 mod queueing;
+mod seir;
 mod traffic_modes;
 mod wireless_modes;
 
