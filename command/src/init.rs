@@ -31,7 +31,7 @@ const HOMES: (&str, &str) = ("platforms/homes.xml", include_str!("init/start/hom
 const CAMPUS: (&str, &str) = ("platforms/campus.xml", include_str!("init/start/campus.xml"));
 
 /// The starts of all models.
-const STARTS: [Start; 13] = [
+const STARTS: [Start; 14] = [
     start("phold", include_str!("init/start/phold.toml")),
     start("traffic", include_str!("init/start/traffic.toml")),
     start("wireless", include_str!("init/start/wireless.toml")),
@@ -40,6 +40,7 @@ const STARTS: [Start; 13] = [
     start("queueing", include_str!("init/start/queueing.toml")),
     start("cellular", include_str!("init/start/cellular.toml")),
     start("seir", include_str!("init/start/seir.toml")),
+    start("supply-chain", include_str!("init/start/supply-chain.toml")),
     start("chord", include_str!("init/start/chord.toml")),
     Start {
         model: "mpi-trace",

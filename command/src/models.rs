@@ -14,6 +14,7 @@ use paceline_models::packets;
 use paceline_models::phold::Phold;
 use paceline_models::queueing::Queueing;
 use paceline_models::seir::Seir;
+use paceline_models::supply_chain::SupplyChain;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -65,6 +66,11 @@ pub const PROGRAM: Program = Program {
             name: "seir",
             about: "an epidemic on a graph: people are exposed, infectious and recovered",
             build: Build::Lps(|section, seed| build(section, |section| Seir::from_section(section, seed))),
+        },
+        Kind {
+            name: "supply-chain",
+            about: "stages keep base stocks of products, and order what they deliver",
+            build: Build::Lps(|section, _| build(section, SupplyChain::from_section)),
         },
         Kind {
             name: "chord",

@@ -38,6 +38,7 @@ const DIGESTS: &[(&str, &str)] = &[
     ("queueing-priorities", "db5b59e0e6fe22bf"),
     ("ringtown", "a93c342e2f50a120"),
     ("seir", "ba94b84514b9581a"),
+    ("supply-chain", "452b046019dec14d"),
     ("traffic", "1d5fd2c742160839"),
     ("traffic-grid-small", "0b48d48786429db3"),
     ("ulb", "8874d658c79193f7"),

@@ -232,6 +232,7 @@ fn models_whose_answers_are_known_agree_on_three_processes() {
         ("queueing", "run.until=7min"),
         ("cellular", "run.until=3min"),
         ("seir", "model.people=600"),
+        ("supply-chain", "run.until=40d"),
     ] {
         let written = paceline(folder.path(), &["init", name]);
         assert!(written.status.success(), "{}", stderr(&written));

@@ -16,6 +16,7 @@ use paceline_models::packets::from_section;
 use paceline_models::phold::Phold;
 use paceline_models::queueing::Queueing;
 use paceline_models::seir::Seir;
+use paceline_models::supply_chain::SupplyChain;
 use paceline_models::traffic::Traffic;
 use paceline_models::wireless::Wireless;
 use paceline_models::wireless_csma::Csma;
@@ -291,4 +292,14 @@ fn of_epidemics() {
     let model = || built("people = 40\nbetween_contacts = \"1d\"", |section| Seir::from_section(section, 1));
     let day = |days: u64| Time::secs(days * 86_400);
     all_are_refused_or_run("seir", model, day(8), day(30), CASES);
+}
+
+#[test]
+fn of_supply_chains() {
+    let keys = "products = 3\nbetween_demands = \"6h\"\nwarm_up = \"2d\"\nstages = [\n\
+                { name = \"shop\", base_stock = 3, lead_time = \"1d\" },\n\
+                { name = \"factory\", base_stock = 5, lead_time = \"2d\" }]";
+    let model = || built(keys, SupplyChain::from_section);
+    let day = |days: u64| Time::secs(days * 86_400);
+    all_are_refused_or_run("supply-chain", model, day(6), day(12), CASES);
 }

@@ -10,6 +10,7 @@ use paceline_models::packets::from_section;
 use paceline_models::phold::{Destination, Phold};
 use paceline_models::queueing::Queueing;
 use paceline_models::seir::Seir;
+use paceline_models::supply_chain::SupplyChain;
 use paceline_models::traffic::Traffic;
 use paceline_results::{Results, RunFacts};
 use serde::Serialize;
@@ -163,6 +164,7 @@ fn models_whose_answers_are_known_go_on_as_if_they_had_not_been_stopped() {
     goes_on(&built(crate::cellular::MOVING, Cellular::from_section), Time::secs(600));
     let epidemic = built("people = 300\nbetween_contacts = \"1d\"", |section| Seir::from_section(section, 1));
     goes_on(&epidemic, Time::secs(60 * 86_400));
+    goes_on(&built(crate::supply_chain::CHAIN, SupplyChain::from_section), Time::secs(40 * 86_400));
 }
 
 /// The state of the only LP of `model` after `events` events.

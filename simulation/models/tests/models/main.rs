@@ -21,6 +21,7 @@ mod packets_platforms;
 mod phold;
 mod queueing;
 mod seir;
+mod supply_chain;
 mod traffic_modes;
 mod wireless_modes;
 
