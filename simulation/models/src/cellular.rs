@@ -2,10 +2,9 @@
 //!
 //! Cells are hexagons on a torus, so that each has six neighbours and all are alike. Calls begin in each cell
 //! by a Poisson process and last for an exponential time. A call that finds no free channel where it begins
-//! is
-//! *blocked*. A phone stays in a cell for at least `least_stay` and an exponential time on top of it, then it
-//! is in a neighbour drawn at random; a call that finds no free channel there is *dropped*. Some channels of
-//! a cell may be reserved for calls that are handed over. It is the benchmark of personal communication
+//! is *blocked*. A phone stays in a cell for at least `least_stay` and an exponential time on top of it, then
+//! it is in a neighbour drawn at random; a call that finds no free channel there is *dropped*. Some channels
+//! of a cell may be reserved for calls that are handed over. It is the benchmark of personal communication
 //! services (Carothers, Fujimoto and Lin, 1995), with hexagons.
 //!
 //! # What is known
