@@ -5,18 +5,32 @@
 //! Invariant: no constant depends on a policy. [`Calibration::scaled`] changes one of them, to show which
 //! conclusions depend on it.
 
+mod reads;
+
 use std::collections::BTreeMap;
 
 use paceline_machine::Costs;
 
 use crate::constants::CONSTANTS;
 use crate::vectors;
+pub(crate) use reads::{Reads, Values};
 
 /// The values of all constants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Calibration {
     values: BTreeMap<&'static str, u64>,
+    /// Where it is noted what is read, and by which run.
+    noted: Option<(Reads, String)>,
 }
+
+/// Equal values are equal, whoever reads them.
+impl PartialEq for Calibration {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Eq for Calibration {}
 
 /// The values of the table, but the fitted ones where a paper has a vector.
 impl Default for Calibration {
@@ -31,7 +45,35 @@ impl Default for Calibration {
 impl Calibration {
     /// The values of the table: those before anything was fitted.
     pub fn of_the_table() -> Self {
-        Self { values: CONSTANTS.iter().map(|constant| (constant.name, constant.value)).collect() }
+        let values = CONSTANTS.iter().map(|constant| (constant.name, constant.value)).collect();
+        Self { values, noted: None }
+    }
+
+    /// The same values; what runs read of them is noted in `reads`.
+    pub(crate) fn noted_in(&self, reads: &Reads) -> Self {
+        Self { noted: Some((reads.clone(), String::new())), ..self.clone() }
+    }
+
+    /// The same values for the run with this key, which is what reads them.
+    #[must_use]
+    pub(crate) fn of_run(&self, key: &str) -> Self {
+        let noted = self.noted.as_ref().map(|(reads, _)| (reads.clone(), key.to_owned()));
+        Self { noted, ..self.clone() }
+    }
+
+    /// Whether a constant has this value; nobody notes that.
+    pub(crate) fn has(&self, name: &str, value: u64) -> bool {
+        self.values.get(name) == Some(&value)
+    }
+
+    /// The value of the constant `name`, if there is one of that name.
+    fn read(&self, name: &str) -> Option<u64> {
+        let (name, value) = self.values.get_key_value(name)?;
+        // What is read without a run is words of a report.
+        if let Some((reads, key)) = self.noted.as_ref().filter(|(_, key)| !key.is_empty()) {
+            reads.note(key, name, *value);
+        }
+        Some(*value)
     }
 
     /// The value of the constant `name`.
@@ -39,10 +81,7 @@ impl Calibration {
     /// # Panics
     /// If there is no such constant: names are written in this crate only.
     pub fn get(&self, name: &str) -> u64 {
-        *self
-            .values
-            .get(name)
-            .unwrap_or_else(|| panic!("every constant that is asked for is in the table: {name}"))
+        self.read(name).unwrap_or_else(|| panic!("every constant that is asked for is in the table: {name}"))
     }
 
     /// What things cost on the hosts of a paper: where it has a constant of that name, else as `usual` has
@@ -63,7 +102,7 @@ impl Calibration {
             ("byte", &mut costs.byte_ps),
             ("smt", &mut costs.smt_permille),
         ] {
-            *cost = self.values.get(format!("{paper}.{name}").as_str()).copied().unwrap_or(*cost);
+            *cost = self.read(&format!("{paper}.{name}")).unwrap_or(*cost);
         }
         costs
     }

@@ -3,9 +3,10 @@
 //! other half is predicted.
 //!
 //! Which numbers are in which half is a rule ([`halves`]); what is open is data, a file a source
-//! ([`vectors`](crate::vectors)); the search is coordinate descent on its grid ([`descent`]). The fitted
-//! values are those of [`Calibration::default`], so that every run of the source's experiments has them.
-//! Reports say of each number whether it was fitted or predicted, with its error.
+//! ([`vectors`](crate::vectors)); the search is coordinate descent on its grid ([`descent`]). Runs that do
+//! not read the constant that changes are not done again ([`memory`](crate::memory)). The fitted values are
+//! those of [`Calibration::default`], so that every run of the source's experiments has them. Reports say of
+//! each number whether it was fitted or predicted, with its error.
 //!
 //! Invariant: the search sees the fitted half only.
 
@@ -18,8 +19,9 @@ use paceline_scenario::ScenarioError;
 use thiserror::Error;
 
 use crate::batch::Setup;
-use crate::reproduce::{Progress, reproduce};
-use crate::vectors::halves::{self, mean_error, rows};
+use crate::memory::Memory;
+use crate::reproduce::{Progress, reproduce_again};
+use crate::vectors::halves::{self, MOST, rows};
 use crate::vectors::{self, Open, Recorded};
 use crate::{Calibration, Experiment};
 use descent::descend;
@@ -41,9 +43,23 @@ pub enum CalibrateError {
     NoNumbers(String),
 }
 
+/// A vector that the search has tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// How many it has tried with this one.
+    pub number: usize,
+    /// The constants in which it is not the vector that the search began with.
+    pub changed: String,
+    /// Its mean error; none if it was given up as soon as it could not be the least any more.
+    pub error: Option<f64>,
+    /// The experiments that were run for it, of so many.
+    pub experiments: (usize, usize),
+}
+
 /// Fits the vector of the source `paper`, whose experiments are among `all`, beginning with the constants of
 /// the table, and returns its file.
-/// `progress` is called as runs end; how many there will be is not known before the end.
+/// `progress` is called as runs end (how many there will be is not known before the end), `tried` after each
+/// vector.
 ///
 /// # Errors
 /// The source is none, or has nothing to fit.
@@ -53,45 +69,117 @@ pub fn calibrate(
     setup: &Setup,
     workers: usize,
     progress: &mut dyn FnMut(Progress),
+    tried: &mut dyn FnMut(&Tried),
 ) -> Result<String, CalibrateError> {
     let closed = || {
         let known: Vec<_> = vectors::all().iter().map(|open| open.paper).collect();
         CalibrateError::Closed(paper.into(), known.join(", "))
     };
     let open = vectors::all().iter().find(|open| open.paper == paper).ok_or_else(closed)?;
-    let of_paper = |name: &String| all.iter().find(|experiment| experiment.name == *name);
-    let chosen: Vec<&Experiment> = open.experiments.iter().filter_map(of_paper).collect();
     let sizes: Vec<usize> = open.quantities.iter().map(|tried| tried.values.len()).collect();
     let begins = open
         .quantities
         .iter()
         .map(|tried| tried.values.iter().position(|value| *value == tried.constant.value).unwrap_or(0));
     let begins: Vec<usize> = begins.collect();
-    let mut known: BTreeMap<Vec<usize>, Vec<Row>> = BTreeMap::new();
-    let found = descend(&sizes, begins.clone(), ROUNDS, &mut |point| {
+    let setup = Setup { calibration: at(open, &begins), without_sweeps: true, ..setup.clone() };
+    let mut search = Search::new(open, all, setup)?;
+    let found = descend(&sizes, begins.clone(), ROUNDS, |point, least| {
         let calibration = at(open, point);
-        let setup = Setup { calibration, without_sweeps: true, ..setup.clone() };
-        let vector = known.len() + 1;
-        let findings = reproduce(&chosen, &setup, workers, &mut |now| {
-            progress(Progress { last: format!("vector {vector}: {}", now.last), ..now });
-        })?;
-        let each = |(place, finding): (usize, &Finding)| {
-            let of = |row| (finding.name.clone(), row);
-            rows(finding, place).into_iter().map(of).collect::<Vec<_>>()
+        let number = search.known.len() + 1;
+        let mut shown = |now: Progress| {
+            progress(Progress { last: format!("vector {number}: {}", now.last), ..now });
         };
-        let rows: Vec<Row> = findings.iter().enumerate().flat_map(each).collect();
-        let off = mean_error(rows.iter().map(|(_, row)| row), Half::Fitted);
-        known.insert(point.to_vec(), rows);
-        off.ok_or_else(|| CalibrateError::NoNumbers(paper.into()))
+        let (error, experiments) = search.error(point, calibration, least, workers, &mut shown)?;
+        tried(&Tried { number, changed: changed(open, &begins, point), error, experiments });
+        if search.counts.values().sum::<usize>() == 0 {
+            return Err(CalibrateError::NoNumbers(paper.into()));
+        }
+        Ok(error.unwrap_or(f64::INFINITY))
     })?;
     let mut fitted = open.clone();
     for (tried, place) in fitted.quantities.iter_mut().zip(&found.best) {
         tried.fitted = tried.values[*place];
     }
     fitted.vectors = found.tried as u64;
-    fitted.form = if setup.quick { "quick" } else { "full" }.into();
-    fitted.rows = record(&known, &begins, &found.best);
+    fitted.form = if search.setup.quick { "quick" } else { "full" }.into();
+    fitted.rows = record(&search.known, &begins, &found.best);
     Ok(fitted.text())
+}
+
+/// What a search knows.
+struct Search<'a> {
+    /// With their places in print, those with the fewest runs first: a vector is given up early then.
+    experiments: Vec<(usize, &'a Experiment)>,
+    setup: Setup,
+    memory: Memory,
+    /// Of each experiment the numbers of the fitted half, with the first vector.
+    counts: BTreeMap<usize, usize>,
+    /// Of each vector the numbers of the experiments that were run for it, in printed order.
+    known: BTreeMap<Vec<usize>, Vec<Row>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(open: &'a Open, all: &'a [Experiment], setup: Setup) -> Result<Self, CalibrateError> {
+        let mut experiments = Vec::new();
+        for (place, name) in open.experiments.iter().enumerate() {
+            if let Some(experiment) = all.iter().find(|experiment| experiment.name == *name) {
+                let cells = experiment.plan(&setup)?.cells;
+                let weight: f64 = cells.iter().map(|cell| cell.weight).sum();
+                experiments.push((weight, place, experiment));
+            }
+        }
+        experiments.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let experiments = experiments.into_iter().map(|(_, place, experiment)| (place, experiment)).collect();
+        let (memory, counts, known) = (Memory::default(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { experiments, setup, memory, counts, known })
+    }
+
+    /// The mean error of the fitted half, and how many experiments of how many were run. Errors are never
+    /// negative: as soon as those that are known make `least`, the vector is given up, and has none.
+    fn error(
+        &mut self,
+        point: &[usize],
+        calibration: Calibration,
+        least: f64,
+        workers: usize,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Option<f64>, (usize, usize)), CalibrateError> {
+        let setup = Setup { calibration, ..self.setup.clone() };
+        let (mut sum, mut found, mut run) = (0.0, BTreeMap::new(), 0);
+        let is_first = self.known.is_empty();
+        for (place, experiment) in &self.experiments {
+            let total: usize = self.counts.values().sum();
+            if !is_first && sum / total as f64 >= least {
+                break;
+            }
+            let finding = reproduce_again(&[experiment], &setup, workers, &self.memory, progress)?.remove(0);
+            let rows = rows(&finding, *place);
+            let (errors, count) = halves::sum_of_errors(&rows, Half::Fitted);
+            let expected = *self.counts.entry(*place).or_insert(count);
+            // An experiment that lacks numbers could not be run: that is no way to be near.
+            sum += if count == expected { errors } else { MOST * expected as f64 };
+            found.insert(*place, (finding.name, rows));
+            run += 1;
+        }
+        let named =
+            found.into_values().flat_map(|(name, rows)| rows.into_iter().map(move |row| (name.clone(), row)));
+        self.known.insert(point.to_vec(), named.collect());
+        let total: usize = self.counts.values().sum();
+        let error = sum / total.max(1) as f64;
+        let all = self.experiments.len();
+        Ok(((run == all && error < least).then_some(error), (run, all)))
+    }
+}
+
+/// The constants in which the vector at `point` is not that at `begins`.
+fn changed(open: &Open, begins: &[usize], point: &[usize]) -> String {
+    let pairs = open.quantities.iter().zip(begins.iter().zip(point));
+    let changed = pairs.filter(|(_, (begin, place))| begin != place).map(|(tried, (_, place))| {
+        format!("{} = {} {}", tried.constant.name, tried.values[*place], tried.constant.unit)
+    });
+    let changed = changed.collect::<Vec<_>>().join(", ");
+    if changed.is_empty() { "as in the table of constants".into() } else { changed }
 }
 
 /// The experiment of a number, and the number.
@@ -173,4 +261,72 @@ pub fn overview(findings: &[Finding]) -> Option<Appendix> {
         halves::RULE
     )];
     (!table.rows().is_empty()).then_some(Appendix { about, table, first: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_report::{Criterion, Ours, RanOn, Shape, Statement, Tolerance};
+
+    use super::*;
+    use crate::claims::check;
+    use crate::parameters::Parameters;
+    use crate::plan::{Cell, Measure, Plan, Results};
+
+    /// An experiment whose only run takes as long as the constant says, and should take 230 ns.
+    fn taking(
+        name: &'static str,
+        parameters: &'static str,
+        planner: crate::experiment::Planner,
+    ) -> Experiment {
+        Experiment { name, title: "", ran_on: RanOn::SimulatedMachine, parameters, planner }
+    }
+
+    fn plan_of(setup: &Setup, key: &'static str, constant: &'static str, weight: f64) -> Plan {
+        let calibration = setup.calibration.of_run(key);
+        let job = move || Ok(Measure { seconds: calibration.get(constant) as f64, ..Measure::default() });
+        let cell = Cell { key: key.into(), weight, alone: false, job: Box::new(job) };
+        Plan::new(vec![cell], move |results: &Results| {
+            let seconds = results.seconds(key)?;
+            let near = check("time", Criterion::published(230.0, Tolerance::TIMES), Ours::one(seconds, "ns"));
+            let words = Criterion::stated(Statement::Order, "rises", Shape::Rises(0.0));
+            let rises = check("order", words, Ours::all([230.0, seconds], "ns"));
+            Ok(Finding { checks: vec![near, rises], ..Finding::default() })
+        })
+    }
+
+    fn copies(setup: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
+        Ok(plan_of(setup, "copies", "artis.copy", 1.0))
+    }
+
+    fn pings(setup: &Setup, _: &mut Parameters) -> Result<Plan, ScenarioError> {
+        Ok(plan_of(setup, "pings", "artis.ping", 9.0))
+    }
+
+    #[test]
+    fn a_search_finds_the_nearest_vector_by_the_fitted_half_and_gives_up_early_what_is_no_nearer() {
+        // The first and the third experiment of the source: the first number of each is fitted.
+        let all = [
+            taking("artis-fig1", "[experiment]\nname = \"artis-fig1\"\n", copies),
+            taking("artis-fig3", "[experiment]\nname = \"artis-fig3\"\n", pings),
+        ];
+        let mut tried = Vec::new();
+        let setup = Setup { quick: true, ..Setup::default() };
+        let file = calibrate("artis", &all, &setup, 1, &mut |_| {}, &mut |one| tried.push(one.clone()))
+            .expect("it fits");
+        let open = Open::read("artis", &file).expect("it is a file");
+        let value = |name: &str| {
+            let found = open.quantities.iter().find(|one| one.constant.name == name);
+            found.map(|one| one.fitted)
+        };
+        // The second number of each, of the predicted half, would have more; the search may not see it.
+        let fitted = ["artis.host", "artis.ping", "artis.copy"].map(value);
+        assert_eq!(fitted, [Some(2_000), Some(500), Some(200)]);
+        assert_eq!((open.vectors, open.rows.len()), (tried.len() as u64, 4));
+        assert_eq!((tried[0].error.is_some(), tried[0].experiments), (true, (2, 2)));
+        let better = tried.iter().filter(|one| one.error.is_some()).count();
+        assert_eq!(better, 3, "the first, and one for each of two constants: {tried:?}");
+        // With 1,000 ns the first experiment alone is further off than both of the best vector so far.
+        assert!(tried.iter().any(|one| one.experiments == (1, 2)), "{tried:?}");
+        assert!(open.rows[0].error < open.rows[0].before && open.rows[0].least == open.rows[0].error);
+    }
 }

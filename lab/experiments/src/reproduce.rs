@@ -9,8 +9,9 @@ use paceline_scenario::ScenarioError;
 
 use crate::Experiment;
 use crate::batch::{Batch, Ran, Setup};
+use crate::memory::Memory;
 use crate::papers::introduction;
-use crate::plan::{Cell, Results};
+use crate::plan::{Cell, Found, Measure, Results};
 use crate::vectors;
 
 /// How far all experiments together have come.
@@ -33,6 +34,30 @@ pub fn reproduce(
     workers: usize,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Finding>, ScenarioError> {
+    let job = |cell: Cell| (cell.job)();
+    judge(experiments, setup, workers, &job, progress)
+}
+
+/// The same, but runs whose results are in `memory` are not done again. Nothing may measure real time.
+pub(crate) fn reproduce_again(
+    experiments: &[&Experiment],
+    setup: &Setup,
+    workers: usize,
+    memory: &Memory,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Finding>, ScenarioError> {
+    let setup = Setup { calibration: memory.noting(&setup.calibration), ..setup.clone() };
+    let job = |Cell { key, job, .. }: Cell| memory.of(&key, &setup.calibration, job);
+    judge(experiments, &setup, workers, &job, progress)
+}
+
+fn judge(
+    experiments: &[&Experiment],
+    setup: &Setup,
+    workers: usize,
+    job: &(dyn Fn(Cell) -> Found<Measure> + Sync),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Finding>, ScenarioError> {
     let plan = |experiment: &&Experiment| {
         Ok(((experiment.name, experiment.title, experiment.ran_on), experiment.plan(setup)?))
     };
@@ -44,8 +69,8 @@ pub fn reproduce(
     let other = other.filter(|(_, differences)| !differences.is_empty());
     let cells = batch.cells().len();
     let mut results = Results::default();
-    let job = |cell: Cell| -> Result<_, Infallible> { Ok((cell.job)()) };
-    let Ok(()) = batch.run(workers, &job, &mut |Ran { key, output, .. }| {
+    let job = &|cell: Cell| -> Result<_, Infallible> { Ok(job(cell)) };
+    let Ok(()) = batch.run(workers, job, &mut |Ran { key, output, .. }| {
         results.measures.insert(key.clone(), output);
         progress(Progress { done: results.measures.len(), cells, last: key });
     });
@@ -71,7 +96,7 @@ mod test {
 
     use super::*;
     use crate::parameters::Parameters;
-    use crate::plan::{CellError, Measure, Plan};
+    use crate::plan::{CellError, Plan};
 
     const NOTHING: &str = "[experiment]\nname = \"own\"\n";
 

@@ -10,7 +10,8 @@ use paceline_report::{Check, Finding, Table, Verdict};
 use paceline_scenario::ScenarioError;
 
 use crate::batch::Setup;
-use crate::reproduce::{Progress, reproduce};
+use crate::memory::Memory;
+use crate::reproduce::{Progress, reproduce_again};
 use crate::{CONSTANTS, Constant, Experiment};
 
 /// The factors by which a constant is changed: in words, numerator, denominator.
@@ -53,7 +54,7 @@ fn changed_verdicts(base: &Verdicts, now: &Verdicts) -> Vec<String> {
 
 fn has_constants(experiment: &Experiment, setup: &Setup) -> Result<bool, ScenarioError> {
     let is_paper = |constant: &Constant| paper(constant.name) == paper(experiment.name);
-    Ok(CONSTANTS.iter().any(is_paper) && !experiment.plan(setup)?.cells.iter().all(|cell| cell.alone))
+    Ok(CONSTANTS.iter().any(is_paper) && !experiment.plan(setup)?.cells.iter().any(|cell| cell.alone))
 }
 
 /// Runs `experiments` with the calibration of `setup`, and with each constant of their papers halved and
@@ -75,9 +76,9 @@ pub fn sensitivity(
     let of_papers = |constant: &&Constant| papers.contains(paper(constant.name));
     let changes = CONSTANTS.iter().filter(of_papers).count() * FACTORS.len();
     let batches = papers.len() + changes;
-    let mut batch = 0;
+    let (memory, mut batch) = (Memory::default(), 0);
     let mut run = |experiments: &[&Experiment], setup: &Setup, what: &str| {
-        let findings = reproduce(experiments, setup, workers, &mut |now: Progress| {
+        let findings = reproduce_again(experiments, setup, workers, &memory, &mut |now: Progress| {
             // Batches count alike, so that the number of all runs is that of the batch times theirs.
             let (done, cells) = (batch * now.cells + now.done, batches * now.cells);
             progress(Progress { done, cells, last: format!("{what}: {}", now.last) });

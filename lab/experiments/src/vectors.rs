@@ -136,9 +136,10 @@ impl Open {
 
     /// The file: what [`Open::read`] reads.
     pub fn text(&self) -> String {
+        let quick = if self.form == "quick" { " --quick" } else { "" };
         let mut text = format!(
-            "# What the {} paper leaves open, and what was fitted. `paceline reproduce --calibrate {}` writes this file;\n# `[source]` \
-             and `[open]` are its input.\n",
+            "# What the {} paper leaves open, and what was fitted. `paceline reproduce --calibrate {}{quick}` writes this\n# file; \
+             `[source]` and `[open]` are its input.\n",
             self.paper, self.paper
         );
         let names: Vec<_> = self.experiments.iter().map(|name| format!("{name:?}")).collect();

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use paceline_app::failure::CommandError;
 use paceline_app::stdout;
 use paceline_experiments::{
-    CalibrateError, Experiment, Given, Progress, Sensitivity, Setup, calibrate, experiments, overview,
+    CalibrateError, Experiment, Given, Progress, Sensitivity, Setup, Tried, calibrate, experiments, overview,
     reproduce as run, sensitivity,
 };
 use paceline_report::Appendix;
@@ -178,7 +178,14 @@ fn near(name: &str, all: &[Experiment]) -> Vec<&'static str> {
 fn fit(paper: &str, all: &[Experiment], quick: bool) -> Result<(), CommandError> {
     let bar = bar(io::stderr().is_terminal());
     let setup = Setup { quick, ..Setup::default() };
-    let file = calibrate(paper, all, &setup, workers(), &mut |now| advance(&bar, now));
+    let mut tried = |tried: &Tried| {
+        let Tried { number, changed, error, experiments: (run, all) } = tried;
+        let error = error.map_or(format!("no nearer, after {run} of {all} experiments"), |error| {
+            format!("mean error {error:.3} tolerances, the least so far")
+        });
+        bar.suspend(|| eprintln!("vector {number}, {changed}: {error}"));
+    };
+    let file = calibrate(paper, all, &setup, workers(), &mut |now| advance(&bar, now), &mut tried);
     bar.finish_and_clear();
     match file {
         Ok(text) => stdout::print(&text),

@@ -38,7 +38,7 @@ impl Case {
     }
 
     fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let weight = f64::from(self.hosts) * f64::from(self.steps) * if self.marshalling { 0.1 } else { 1.0 };
         let job = move || self.simulate(&calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }

@@ -137,7 +137,7 @@ impl Case {
     }
 
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let weight = f64::from(self.lps * self.size.steps);
         let job = move || self.run(&calibration);
         Cell { key: self.key(), weight, alone: false, job: Box::new(job) }

@@ -170,7 +170,7 @@ impl Case {
     /// both run, that of LU is the mean over runs whose VMs start at other times; under an assumption
     /// that is varied, only LU is waited for.
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let job = move || {
             let values = match self.work {
                 Work::Mixed(repeats) => self.mixed(repeats, &calibration)?,

@@ -22,7 +22,8 @@ pub struct Descent {
 
 /// Begins at `start` and tries for one quantity after the other all its values, of which there are
 /// `sizes[quantity]`, keeps the best, and ends when a whole round over the quantities has changed nothing, or
-/// after `rounds`. `off` says how far off a vector is; it is asked once for each, and may fail.
+/// after `rounds`. `off` says how far off a vector is; it is asked once for each, and may fail. It gets what
+/// is the least so far, and may answer with infinity as soon as it knows that the vector is no nearer.
 ///
 /// # Errors
 /// That of `off`.
@@ -30,25 +31,25 @@ pub fn descend<E>(
     sizes: &[usize],
     start: Point,
     rounds: usize,
-    off: &mut dyn FnMut(&[usize]) -> Result<f64, E>,
+    mut off: impl FnMut(&[usize], f64) -> Result<f64, E>,
 ) -> Result<Descent, E> {
     let mut known: BTreeMap<Point, f64> = BTreeMap::new();
-    let mut ask = |point: &Point| -> Result<f64, E> {
+    let mut ask = |point: &Point, least: f64| -> Result<f64, E> {
         if let Some(answer) = known.get(point) {
             return Ok(*answer);
         }
-        let answer = off(point)?;
+        let answer = off(point, least)?;
         known.insert(point.clone(), answer);
         Ok(answer)
     };
-    let (mut best, mut least) = (start.clone(), ask(&start)?);
+    let (mut best, mut least) = (start.clone(), ask(&start, f64::INFINITY)?);
     for _ in 0..rounds {
         let before = best.clone();
         for (quantity, size) in sizes.iter().enumerate() {
             for value in 0..*size {
                 let mut point = best.clone();
                 point[quantity] = value;
-                let answer = ask(&point)?;
+                let answer = ask(&point, least)?;
                 // What cannot be compared (NaN) is never better.
                 if answer < least {
                     (best, least) = (point, answer);
@@ -70,9 +71,11 @@ mod tests {
 
     fn search(sizes: &[usize], start: Point, off: impl Fn(&[usize]) -> f64) -> (Descent, Vec<Point>) {
         let mut asked = Vec::new();
-        let found = descend::<Infallible>(sizes, start, 9, &mut |point| {
+        let found = descend::<Infallible>(sizes, start, 9, |point, least| {
             asked.push(point.to_vec());
-            Ok(off(point))
+            let answer = off(point);
+            // What is rejected early changes nothing of what is found.
+            Ok(if answer >= least { f64::INFINITY } else { answer })
         });
         let Ok(found) = found;
         (found, asked)
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_failure_ends_the_search() {
-        let failed = descend(&[3], vec![0], 9, &mut |point| if point[0] < 2 { Ok(1.0) } else { Err("no") });
+        let failed = descend(&[3], vec![0], 9, |point, _| if point[0] < 2 { Ok(1.0) } else { Err("no") });
         assert_eq!(failed, Err("no"));
     }
 }

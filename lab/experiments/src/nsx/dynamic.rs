@@ -73,7 +73,7 @@ impl Runs {
     }
 
     fn cell(self, setup: &Setup, comes: bool) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key(comes));
         let [comes_ns, goes_ns, measured_ns] =
             [self.comes_us, self.goes_us, self.measured_us].map(|us| us * 1_000);
         let job = move || {

@@ -171,7 +171,7 @@ impl Case {
 
     /// Its cell: the mean of many runs with different seeds.
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let weight = 1.0 + 1_000.0 / self.tick_us as f64;
         let job = move || {
             let (mut errors, mut times) = (Vec::new(), Vec::new());

@@ -37,11 +37,11 @@ pub fn rows(finding: &Finding, experiment: usize) -> Vec<FitRow> {
     rows
 }
 
-/// The mean error of a half, each counted up to [`MOST`]; none where it is empty.
-pub fn mean_error<'r>(rows: impl IntoIterator<Item = &'r FitRow>, half: Half) -> Option<f64> {
-    let of_half = rows.into_iter().filter(|row| row.half == half);
-    let errors: Vec<f64> = of_half.map(|row| row.error.min(MOST)).collect();
-    (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
+/// The sum of the errors of a half, each counted up to [`MOST`], and how many there are.
+pub fn sum_of_errors<'r>(rows: impl IntoIterator<Item = &'r FitRow>, half: Half) -> (f64, usize) {
+    let errors: Vec<f64> =
+        rows.into_iter().filter(|row| row.half == half).map(|row| row.error.min(MOST)).collect();
+    (errors.iter().sum(), errors.len())
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(of(0), named(["fitted", "predicted", "predicted", "fitted"]));
         assert_eq!(of(1), named(["predicted", "fitted", "fitted", "predicted"]));
         let rows = rows(&finding, 0);
-        assert_eq!(mean_error(&rows, Half::Fitted), Some(1.0));
-        assert_eq!(mean_error(&[], Half::Fitted), None);
+        assert_eq!(sum_of_errors(&rows, Half::Fitted), (2.0, 2));
+        assert_eq!(sum_of_errors(&[], Half::Fitted), (0.0, 0));
     }
 }
