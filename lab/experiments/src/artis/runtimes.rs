@@ -12,7 +12,7 @@ pub(super) const ALLOWED: f64 = 1.10;
 /// A difference below this is none: the paper's intervals of confidence are within 5 % of the average.
 pub(super) const EQUAL: f64 = 0.05;
 
-fn runtimes(timed_ns: u64) -> [Runtime; 3] {
+pub(super) fn runtimes(timed_ns: u64) -> [Runtime; 3] {
     [Runtime::TimedWait(timed_ns), Runtime::Signals, Runtime::SingleThreaded]
 }
 

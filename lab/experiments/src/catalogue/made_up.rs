@@ -54,7 +54,7 @@ fn all_are_there_in_the_order_of_the_papers() {
                     nsx-fig10 nsx-fig11 nsx-fig12 nsx-fig13 nsx-dynamic \
                     sg-fig1 sg-fig2 sg-fig3 sg-bind sg-parmap sg-threshold \
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
-                    artis-fig1 artis-fig2 artis-fig3 artis-fig4 artis-fig5 artis-fig8 artis-fig9 artis-fig10 \
+                    artis-fig1 artis-fig2 artis-fig3 artis-fig4 artis-fig5 artis-threads artis-fig8 artis-fig9 artis-fig10 \
                     net-md1 net-fat-tree net-newreno net-mathis net-dctcp net-cubic-codel net-dctcp-fig17 net-unison \
                     netwarp-tcp netwarp-order netwarp-flows netwarp-web netwarp-pair \
                     cluster-prediction";
@@ -66,9 +66,10 @@ fn runs_are_reported_apart_and_those_in_real_time_have_the_machine_to_themselves
     let keys = |name: &str, quick| -> BTreeSet<String> {
         let cells = planned(name, &Setup { quick, ..Setup::default() }).cells;
         let is_real = name.starts_with("sg-") || ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&name);
-        // Guests that are left alone race in real time; what a pair of them costs is CPU time.
-        let of_guests = ["netwarp/order/alone", "netwarp/pair"];
-        let races = |cell: &Cell| is_real || of_guests.iter().any(|begin| cell.key.starts_with(begin));
+        // Guests that are left alone race in real time; what a pair of them costs is CPU time. Real threads
+        // have simulated ones beside them.
+        let among_others = ["netwarp/order/alone", "netwarp/pair", "artis/threads"];
+        let races = |cell: &Cell| is_real || among_others.iter().any(|begin| cell.key.starts_with(begin));
         assert!(cells.iter().all(|cell| cell.alone == races(cell)), "{name}");
         let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.clone()).collect();
         // Others ask for some runs twice, which are done once.
