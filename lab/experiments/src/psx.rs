@@ -5,7 +5,8 @@
 //! many ticks PSX reads a page again, how many VCPUs of DOM0 carry packets, the tree of reductions, how far
 //! optimistic federates run ahead. What is assumed besides: a federate takes part in the next reduction after
 //! 256 events or when it has nothing to do; if all messages stay in their federate (LOC 100), the model
-//! declares no channels between federates, and they do not wait for LBTS.
+//! declares no channels between federates, and conservative ones do not wait for LBTS; optimistic ones wait
+//! for GVT as everywhere. An event of a vehicle takes what our traffic model takes (`psx.vehicle`).
 //!
 //! Where a figure differs, one of these is swept: the VCPUs of DOM0 (`weights`), the tree of reductions, how
 //! far optimistic federates run ahead (`unstated`), and what an event takes (`unstated`, `strong_scaling`).

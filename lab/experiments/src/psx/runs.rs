@@ -133,9 +133,7 @@ impl Case {
     pub fn key(&self) -> String {
         let Load { lps, messages, local, until_s } = self.load;
         let (scheduler, wait) = (self.scheduler.name(), self.wait);
-        // Without messages between federates nothing is rolled back: the machine runs them conservatively
-        // whatever is asked.
-        let gear = if local == 100 { "alone" } else { self.gear.name() };
+        let gear = self.gear.name();
         let wait = wait.map_or("usual".to_owned(), |wait| format!("{wait:?}"));
         format!("psx/{lps}x{messages}/loc{local}/{until_s}s/{}dom/{gear}/{scheduler}/{wait}", self.domains)
     }
@@ -155,26 +153,37 @@ impl Case {
     }
 
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let events =
             f64::from(self.load.lps * self.domains) * self.load.messages * self.load.until_s as f64 / 2.0;
         let job = move || {
             let until = Time::secs(self.load.until_s);
             let wait = self.wait.unwrap_or_else(|| usual_wait(&calibration));
-            simulate(self.model(), until, self.domains, self.gear, self.scheduler, wait, &calibration)
+            let Self { domains, gear, scheduler, .. } = self;
+            let event_ns = calibration.get("psx.event");
+            let guests = Guests { domains, gear, scheduler, wait, event_ns };
+            simulate(self.model(), until, guests, &calibration)
         };
         Cell { key: self.key(), weight: events, alone: false, job: Box::new(job) }
     }
 }
 
-/// Runs `model` with one federate in each of `domains` guests.
+/// Guests with a federate each.
+#[derive(Clone, Copy, Debug)]
+pub struct Guests {
+    pub domains: u32,
+    pub gear: Gear,
+    pub scheduler: Scheduler,
+    pub wait: Wait,
+    /// CPU time of an event.
+    pub event_ns: u64,
+}
+
+/// Runs `model` in guests.
 pub fn simulate<M: Model + 'static>(
     model: M,
     until: Time,
-    domains: u32,
-    gear: Gear,
-    scheduler: Scheduler,
-    wait: Wait,
+    Guests { domains, gear, scheduler, wait, event_ns }: Guests,
     calibration: &Calibration,
 ) -> Found<Measure> {
     let failed = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
@@ -192,7 +201,7 @@ pub fn simulate<M: Model + 'static>(
         },
         until,
         wait,
-        event_ns: calibration.get("psx.event"),
+        event_ns,
         reduce_ns: calibration.get("psx.reduce"),
         reduction: Reduction::Tree { fan_in: calibration.get("psx.fan_in") as u32 },
         gvt_period: calibration.get("psx.gvt_period") as u32,

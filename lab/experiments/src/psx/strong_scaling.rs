@@ -109,14 +109,27 @@ fn cells(domains: &[u32], schedulers: &[Scheduler], until_s: u64, setup: &Setup)
 pub fn fig14(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let domains = parameters.points("domains", &super::domains())?;
     let until_s = parameters.one("until", &super::horizon())?;
+    let whole_s = parameters.one("whole", &super::horizon())?;
     let events_ns = parameters.tried("event", &nanos(1..=1_000_000_000))?;
     let quantity = Axis::log("CPU time of an event", "ns");
-    let over = Over::constant("psx.event", quantity, &events_ns, setup);
-    let event_us = setup.calibration.get("psx.event") as f64 / 1e3;
+    let over = Over::constant("psx.vehicle", quantity, &events_ns, setup);
+    let event_us = setup.calibration.get("psx.vehicle") as f64 / 1e3;
     let mut all = cells(&domains, &Scheduler::COMPARED, until_s, setup);
     all.extend(over.cells(setup, |_, setup| cells(&domains, &[CSX, Scheduler::Psx], until_s, setup)));
+    // No check has it: who only judges checks need not run it.
+    if !setup.without_sweeps {
+        let both =
+            domains.iter().flat_map(|domains| [CSX, Scheduler::Psx].map(|scheduler| (*domains, scheduler)));
+        all.extend(both.map(|(domains, scheduler)| run(domains, Gear::Cons, scheduler, whole_s).cell(setup)));
+    }
     Ok(Plan::new(all, move |results| {
-        let (finding, mut claims) = judge(results, &domains, until_s)?;
+        let (mut finding, mut claims) = judge(results, &domains, until_s)?;
+        let whole =
+            claims.if_planned("the whole evacuation", || whole(results, &domains, [until_s, whole_s]))?;
+        if let Some((table, note)) = whole {
+            finding.tables.push(table);
+            finding.notes.push(note);
+        }
         let note = claims.if_planned("what a window holds and takes", || note(results, until_s, event_us))?;
         let mut finding = claims.put_into(finding);
         for ratio in Ratio::ALL {
@@ -188,6 +201,35 @@ fn judge(results: &Results, all: &[u32], until_s: u64) -> Found<(Finding, Claims
         ..Finding::default()
     };
     Ok((finding, claims))
+}
+
+/// The run times of the whole evacuation, and how its gains differ from those of its first part.
+fn whole(results: &Results, all: &[u32], [part_s, whole_s]: [u64; 2]) -> Found<(Table, String)> {
+    let columns = ["domains", "events", "CSX-32x", "PSX", "gain of PSX", "in the first part"];
+    let title = format!("The whole evacuation, CONS: {whole_s} s, run times in seconds");
+    let (mut table, mut changes, gear) = (Table::new(title, columns), Vec::new(), Gear::Cons);
+    for domains in all.iter().copied() {
+        let time = |scheduler| seconds(results, domains, gear, scheduler, whole_s);
+        let [part, whole] = [part_s, whole_s].map(|until_s| gain(results, domains, gear, until_s));
+        let (part, whole) = (part?, whole?);
+        let measure = results.get(&run(domains, gear, Scheduler::Psx, whole_s).key())?;
+        let events: f64 = measure.series.iter().filter_map(|points| points.last()).map(|last| last.1).sum();
+        changes.push(whole / part);
+        table.row([
+            domains.to_string(),
+            format!("{events:.0}"),
+            format!("{:.2}", time(CSX)?),
+            format!("{:.2}", time(Scheduler::Psx)?),
+            format!("{whole:.2}"),
+            format!("{part:.2}"),
+        ]);
+    }
+    let [least, most] =
+        [f64::min, f64::max].map(|pick| changes.iter().copied().reduce(pick).unwrap_or(f64::NAN));
+    let note = format!(
+        "In the whole evacuation, {whole_s} s, the gains of CONS are {least:.2} to {most:.2} times those of its first {part_s} s, which the checks compare."
+    );
+    Ok((table, note))
 }
 
 /// The gains themselves over the CPU time of an event, and those that were published.

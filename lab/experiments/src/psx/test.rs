@@ -62,7 +62,7 @@ fn the_city_is_swept_until_its_gains_are_those_wanted() {
     // With events of 1 ms the gains are those that are published, and PSX takes the same time with 32 and 64
     // domains.
     let seconds = |key: &str| {
-        let is_mended = key.ends_with("psx.event=1000000");
+        let is_mended = key.ends_with("psx.vehicle=1000000");
         match (key.contains("/CSX-32x"), key.contains("64dom"), key.contains("/OPT/")) {
             (false, true, _) if !is_mended => 4.0,
             (false, ..) => 2.0,

@@ -4,7 +4,7 @@ use paceline_kernel::Time;
 use paceline_models::traffic::Traffic;
 use paceline_scenario::{Scenario, ScenarioError};
 
-use super::runs::{simulate, usual_wait};
+use super::runs::{Guests, simulate, usual_wait};
 use super::{Gear, Scheduler};
 use crate::prelude::*;
 
@@ -53,11 +53,13 @@ impl Run {
     }
 
     pub fn cell(self, setup: &Setup) -> Cell {
-        let calibration = setup.calibration.clone();
+        let calibration = setup.calibration.of_run(&self.key());
         let Self { domains, gear, scheduler, until_s } = self;
         let job = move || {
             let until = Time::secs(until_s);
-            simulate(model()?, until, domains, gear, scheduler, usual_wait(&calibration), &calibration)
+            let (wait, event_ns) = (usual_wait(&calibration), calibration.get("psx.vehicle"));
+            let guests = Guests { domains, gear, scheduler, wait, event_ns };
+            simulate(model()?, until, guests, &calibration)
         };
         Cell { key: self.key(), weight: until_s as f64 * 5e3, alone: false, job: Box::new(job) }
     }

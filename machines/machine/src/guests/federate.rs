@@ -112,18 +112,16 @@ pub fn federates<M: Model + 'static>(
     let federates = Federate::<M>::build(&model, &partition, settings)?;
     let guests = Arc::new(guests);
     let reached = reached(&*model, &partition);
-    let alone = !reached.contains(&true);
     let program = |federate: Federate<M, _>| {
         let id = federate.id();
         let desk = Desk::new(Arc::clone(&model), Arc::clone(&partition), Arc::clone(&guests), id, first);
         let bound = if reached[id as usize] { Time::ZERO } else { guests.until };
         let driver = match &guests.sync {
-            // Without messages between federates nothing can be rolled back.
-            Protocol::Optimistic(optimism) if !alone => {
+            Protocol::Optimistic(optimism) => {
                 let warp = Warp::new(federate, optimism);
                 Driver::Optimistic(Box::new(Optimistic::new(warp, model.lookahead())))
             }
-            _ => Driver::Conservative(Box::new(Conservative::new(federate, bound))),
+            Protocol::Conservative => Driver::Conservative(Box::new(Conservative::new(federate, bound))),
         };
         Box::new(FederateProgram { id, started: false, desk, driver }) as Box<dyn Program>
     };
