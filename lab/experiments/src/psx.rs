@@ -13,6 +13,7 @@
 
 mod claims;
 mod gains;
+mod grow;
 mod reports;
 mod runs;
 mod scaling;
@@ -42,6 +43,7 @@ catalogue! {
     "psx-fig12": "HLB over the number of domains", SimulatedMachine => scaling::fig12;
     "psx-fig13": "VSB, 64 domains: events processed over run time", SimulatedMachine => traffic::fig13;
     "psx-fig14": "VSB, 32 and 64 domains: strong scaling", SimulatedMachine => strong_scaling::fig14;
+    "psx-grow": "VSB while PCPUs come and go: what growing gains", SimulatedMachine => grow::plan;
     "psx-wait": "What the gain of PSX owes to how federates wait", SimulatedMachine => waits::plan;
     "psx-plus": "What PSX+ gains by its rule, and by each further report", SimulatedMachine => reports::plan;
 }

@@ -50,7 +50,7 @@ pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
 #[test]
 fn all_are_there_in_the_order_of_the_papers() {
     let names: Vec<_> = experiments().iter().map(|experiment| experiment.name).collect();
-    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-wait psx-plus \
+    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-grow psx-wait psx-plus \
                     nsx-fig10 nsx-fig11 nsx-fig12 nsx-fig13 nsx-dynamic \
                     sg-fig1 sg-fig2 sg-fig3 sg-bind sg-parmap sg-threshold \
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \

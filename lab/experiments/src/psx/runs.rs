@@ -10,7 +10,8 @@ use paceline_kernel::{Model, Optimism, Saving, Settings, TieBreak, Time};
 use paceline_machine::guests::federate::{
     GuestSettings, Protocol, Reduction, Reported, Series, collect, federates,
 };
-use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Wait, run};
+use paceline_machine::guests::hog::Hog;
+use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Program, Wait, run};
 use paceline_models::phold::{Destination, Phold};
 use paceline_policy::Setting;
 
@@ -161,7 +162,7 @@ impl Case {
             let wait = self.wait.unwrap_or_else(|| usual_wait(&calibration));
             let Self { domains, gear, scheduler, .. } = self;
             let event_ns = calibration.get("psx.event");
-            let guests = Guests { domains, gear, scheduler, wait, event_ns };
+            let guests = Guests { domains, gear, scheduler, wait, event_ns, taken: None };
             simulate(self.model(), until, guests, &calibration)
         };
         Cell { key: self.key(), weight: events, alone: false, job: Box::new(job) }
@@ -177,13 +178,48 @@ pub struct Guests {
     pub wait: Wait,
     /// CPU time of an event.
     pub event_ns: u64,
+    pub taken: Option<Taken>,
+}
+
+/// PCPUs, the last ones of the host, that a tenant takes: a domain that computes and does not simulate, so
+/// that PSX and PSX+ let it go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub pcpus: u32,
+    /// The tenant has them for half of each such period, first; without one it always has them.
+    pub period_us: Option<u64>,
+}
+
+/// Periods in which a tenant comes and goes: a run that is not done then fails.
+const PERIODS: u64 = 400;
+
+impl Taken {
+    /// The tenants of a run, one a period.
+    fn tenants(self) -> Vec<DomainSpec> {
+        let tenant = |arrives_ns, leaves_ns| {
+            let processes = (0..self.pcpus).map(|_| Box::new(Hog::new(1_000_000, 0)) as Box<dyn Program>);
+            let mut tenant = DomainSpec::new("tenant", 0, processes.collect());
+            (tenant.vcpus, tenant.threads) = (self.pcpus, true);
+            tenant.pins = (PCPUS - self.pcpus..PCPUS).collect();
+            (tenant.arrives_ns, tenant.leaves_ns, tenant.background) = (arrives_ns, leaves_ns, true);
+            tenant
+        };
+        let Some(period_us) = self.period_us else { return vec![tenant(0, None)] };
+        let period_ns = 1_000 * period_us;
+        (0..PERIODS).map(|place| tenant(place * period_ns, Some(place * period_ns + period_ns / 2))).collect()
+    }
+
+    /// Whether a run that took so long had its tenants to its end.
+    fn covers(self, ran_ns: u64) -> bool {
+        self.period_us.is_none_or(|period_us| ran_ns < PERIODS * 1_000 * period_us)
+    }
 }
 
 /// Runs `model` in guests.
 pub fn simulate<M: Model + 'static>(
     model: M,
     until: Time,
-    Guests { domains, gear, scheduler, wait, event_ns }: Guests,
+    Guests { domains, gear, scheduler, wait, event_ns, taken }: Guests,
     calibration: &Calibration,
 ) -> Found<Measure> {
     let failed = |error: &dyn std::fmt::Display| CellError::Guests(error.to_string());
@@ -225,11 +261,17 @@ pub fn simulate<M: Model + 'static>(
     for (number, program) in programs.into_iter().enumerate() {
         spec.domains.push(DomainSpec::new(format!("DOM{}", number + 1), 0, vec![program]));
     }
+    spec.domains.extend(taken.into_iter().flat_map(Taken::tenants));
     let ran = run(spec)?;
+    if taken.is_some_and(|taken| !taken.covers(ran.report.at_ns)) {
+        let problem = format!("the run takes longer than {PERIODS} periods of the tenant");
+        return Err(CellError::Guests(problem));
+    }
     let report = &ran.report;
     let seconds = report.at_ns as f64 / 1e9;
     let values = BTreeMap::from([("waiting_share", report.waiting_share())]);
-    let outcome = collect::<M>(ran.programs).map_err(|error| failed(&error))?;
+    let outcome =
+        collect::<M>(ran.programs.into_iter().take(domains as usize)).map_err(|error| failed(&error))?;
     let points = |series: &Series| {
         series.samples().iter().map(|(at_ns, events)| (*at_ns as f64 / 1e9, *events as f64)).collect()
     };

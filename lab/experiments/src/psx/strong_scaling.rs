@@ -85,7 +85,7 @@ impl Ratio {
 }
 
 fn run(domains: u32, gear: Gear, scheduler: Scheduler, until_s: u64) -> Run {
-    Run { domains, gear, scheduler, until_s }
+    Run { domains, gear, scheduler, until_s, taken: None }
 }
 
 fn seconds(results: &Results, domains: u32, gear: Gear, scheduler: Scheduler, until_s: u64) -> Found<f64> {

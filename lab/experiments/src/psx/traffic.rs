@@ -4,7 +4,7 @@ use paceline_kernel::Time;
 use paceline_models::traffic::Traffic;
 use paceline_scenario::{Scenario, ScenarioError};
 
-use super::runs::{Guests, simulate, usual_wait};
+use super::runs::{Guests, Taken, simulate, usual_wait};
 use super::{Gear, Scheduler};
 use crate::prelude::*;
 
@@ -36,6 +36,8 @@ pub(super) struct Run {
     pub scheduler: Scheduler,
     /// The horizon, in simulated seconds.
     pub until_s: u64,
+    /// What others take of the host.
+    pub taken: Option<Taken>,
 }
 
 fn model() -> Found<Traffic> {
@@ -48,17 +50,18 @@ fn model() -> Found<Traffic> {
 impl Run {
     /// Names everything on which the result depends.
     pub fn key(self) -> String {
-        let Self { domains, gear, scheduler, until_s } = self;
-        format!("psx/vsb/{until_s}s/{domains}dom/{}/{}", gear.name(), scheduler.name())
+        let Self { domains, gear, scheduler, until_s, taken } = self;
+        let taken = taken.map_or(String::new(), |taken| format!("/{taken:?}"));
+        format!("psx/vsb/{until_s}s/{domains}dom/{}/{}{taken}", gear.name(), scheduler.name())
     }
 
     pub fn cell(self, setup: &Setup) -> Cell {
         let calibration = setup.calibration.of_run(&self.key());
-        let Self { domains, gear, scheduler, until_s } = self;
+        let Self { domains, gear, scheduler, until_s, taken } = self;
         let job = move || {
             let until = Time::secs(until_s);
             let (wait, event_ns) = (usual_wait(&calibration), calibration.get("psx.vehicle"));
-            let guests = Guests { domains, gear, scheduler, wait, event_ns };
+            let guests = Guests { domains, gear, scheduler, wait, event_ns, taken };
             simulate(model()?, until, guests, &calibration)
         };
         Cell { key: self.key(), weight: until_s as f64 * 5e3, alone: false, job: Box::new(job) }
@@ -68,7 +71,7 @@ impl Run {
 pub fn fig13(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let domains = parameters.one("domains", &super::domains())?;
     let until_s = parameters.one("until", &super::horizon())?;
-    let run = |gear| Run { domains, gear, scheduler: Scheduler::Psx, until_s };
+    let run = |gear| Run { domains, gear, scheduler: Scheduler::Psx, until_s, taken: None };
     let cells = Gear::ALL.map(|gear| run(gear).cell(setup));
     let keys = Gear::ALL.map(|gear| run(gear).key());
     Ok(Plan::new(cells.into(), move |results| {
