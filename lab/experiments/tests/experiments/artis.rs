@@ -51,8 +51,8 @@ fn marshalling_gains_by_what_a_packet_costs() {
         };
         time(false) / time(true)
     };
-    let cheap = || Calibration::default().scaled("artis.send", 1, 4).scaled("artis.receive", 1, 4);
-    let (full, less) = (gain(Calibration::default), gain(cheap));
+    let cheap = || Calibration::of_the_table().scaled("artis.send", 1, 4).scaled("artis.receive", 1, 4);
+    let (full, less) = (gain(Calibration::of_the_table), gain(cheap));
     assert!(full > less && less > 1.0, "{full} and {less}");
 }
 
@@ -63,7 +63,7 @@ fn threads_that_sleep_wake_in_the_order_of_their_lvts() {
         seconds(
             "artis-fig2",
             &format!("artis/Signals/{lps}lp/smt-false/least LVT/strips/6000hosts/20steps"),
-            Calibration::default(),
+            Calibration::of_the_table(),
         )
     };
     let two = strips(2);
@@ -74,7 +74,7 @@ fn threads_that_sleep_wake_in_the_order_of_their_lvts() {
 
 #[test]
 fn threads_that_do_nothing_but_switch_are_an_error_that_says_so() {
-    let calibration = Calibration::default().scaled("artis.switch", 1_000, 1);
+    let calibration = Calibration::of_the_table().scaled("artis.switch", 1_000, 1);
     let found = findings(&["artis-fig1"], 2, calibration);
     let printed = format!("{:?}", found[0].checks);
     assert!(printed.contains("spend the time on switches, with artis.switch at 2500000 ns"), "{printed}");
