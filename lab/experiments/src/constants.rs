@@ -32,7 +32,7 @@ constants! {
     psx.event = 2_000 ns: "an event of a micro-kernel simulator of 2005-2013 on a 2.66 GHz Xeon: some \
         thousand cycles with its queue operations";
     psx.vehicle = 2_000 ns: "an event of a vehicle: as psx.event; ours, measured, takes 300 ns of a core of \
-        2024 (the whole evacuation with lights: 24.5 million events in 7.3 s of CPU time)";
+        a present Xeon (the whole evacuation with lights: 24.5 million events in 7.3 s of CPU time)";
     psx.reduce = 2_000 ns: "handling one message of a reduction in the federate";
     psx.send = 6_000 ns: "a small TCP message out of a paravirtual guest: system call, stack, front-end (an \
         estimate: tens of thousands of cycles a packet over all sides)";
