@@ -239,5 +239,56 @@ def test_two_environments_interleave():
 
     first.process(outer(first))
     first.run()
-    assert [entry for entry in log if entry[0] == "outer"] == [("outer", 2, True), ("outer", 4, True), ("outer", 6, True)]
+    assert [entry for entry in log if entry[0] == "outer"] == [
+        ("outer", 2, True),
+        ("outer", 4, True),
+        ("outer", 6, True),
+    ]
     assert second.now == 6
+
+
+class Undecided:
+    """A value whose truth cannot be told."""
+
+    def __bool__(self):
+        raise ZeroDivisionError("neither true nor false")
+
+
+def test_a_truth_test_that_raises_is_the_programs_exception():
+    env = sim.Environment()
+    event = env.event()
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        event._ok = Undecided()
+
+    class Lookalike:
+        _ok, _value = Undecided(), 5
+
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        event.trigger(Lookalike())
+    assert not event.triggered
+
+    slots = sim.PreemptiveResource(env)
+    slots.request()
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        slots.request(preempt=Undecided())
+    slots.request()
+    slots.put_queue[0].preempt = Undecided()
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        slots._trigger_put(None)
+
+    class Patient(sim.Store):
+        def _do_put(self, event):
+            return Undecided()
+
+    store = Patient(env)
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        store.put(1)
+    store.put_queue.clear()
+
+    class Message:
+        triggered = Undecided()
+
+    store._do_put = lambda event: True
+    store.put_queue.append(Message())
+    with pytest.raises(ZeroDivisionError, match="neither"):
+        store._trigger_put(None)

@@ -102,9 +102,7 @@ unsafe fn is_met(condition: Raw) -> Outcome<bool> {
     let (evaluate, events) = (Ref::share(evaluate), Ref::share(events));
     let count = Ref::steal(PyLong_FromSize_t(count))?;
     let met = call_2(evaluate.raw(), events.raw(), count.raw())?;
-    let met = PyObject_IsTrue(met.raw());
-    checked(met)?;
-    Ok(met != 0)
+    is_true(met.raw())
 }
 
 /// Collects the value of a condition that is being processed.

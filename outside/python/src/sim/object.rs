@@ -162,6 +162,13 @@ pub fn checked(status: std::ffi::c_int) -> Outcome<()> {
     if status < 0 { Err(Raised) } else { Ok(()) }
 }
 
+/// What `if object:` finds. `__bool__` and `__len__` are code of programs, which may raise.
+pub unsafe fn is_true(object: Raw) -> Outcome<bool> {
+    let status = PyObject_IsTrue(object);
+    checked(status)?;
+    Ok(status != 0)
+}
+
 /// Whether `left OPERATION right` is true.
 pub unsafe fn compare(left: Raw, right: Raw, operation: std::ffi::c_int) -> Outcome<bool> {
     let status = PyObject_RichCompareBool(left, right, operation);

@@ -120,9 +120,7 @@ unsafe fn claim_with_priority(resource: Raw, priority: Raw, preempt: Raw) -> Out
     let preempt = if preempt.is_null() { Py_True() } else { preempt };
     let (env, _) = requester(resource)?;
     let time = now(env.raw())?;
-    let does = PyObject_IsTrue(preempt);
-    checked(does)?;
-    let key = Ref::steal(PyTuple_Pack(3, priority, time.raw(), boolean(does == 0).raw()))?;
+    let key = Ref::steal(PyTuple_Pack(3, priority, time.raw(), boolean(!is_true(preempt)?).raw()))?;
     Ok(More {
         usage_since: None,
         key: Some(key),

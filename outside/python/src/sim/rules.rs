@@ -104,7 +104,7 @@ unsafe fn admit(resource: Raw, event: Raw) -> Outcome<bool> {
 /// Takes the place of the least important user, where that is less important than this request.
 unsafe fn preempt(resource: Raw, event: Raw) -> Outcome<bool> {
     let users = held(resource)?;
-    if !has_room(resource, users.raw())? && PyObject_IsTrue(get_named(event, c"preempt")?.raw()) == 1 {
+    if !has_room(resource, users.raw())? && is_true(get_named(event, c"preempt")?.raw())? {
         let mut last: Option<(Ref, Ref)> = None;
         for index in 0..PySequence_Size(users.raw()) {
             let user = Ref::steal(PySequence_GetItem(users.raw(), index))?;
@@ -206,9 +206,7 @@ unsafe fn store(store: Raw, event: Raw, is_sorted: bool) -> Outcome<bool> {
 
 unsafe fn fetch(store: Raw, event: Raw, is_sorted: bool) -> Outcome<bool> {
     let items = held(store)?;
-    let has_any = PyObject_IsTrue(items.raw());
-    checked(has_any)?;
-    if has_any == 0 {
+    if !is_true(items.raw())? {
         return Ok(false);
     }
     let item = if is_sorted {
@@ -234,9 +232,7 @@ unsafe fn fetch_matching(store: Raw, event: Raw) -> Outcome<bool> {
         index += 1;
         let fits = is_default || {
             let fits = call_1(filter.raw(), candidate.raw())?;
-            let fits = PyObject_IsTrue(fits.raw());
-            checked(fits)?;
-            fits != 0
+            is_true(fits.raw())?
         };
         if fits {
             remove(items.raw(), candidate.raw())?;

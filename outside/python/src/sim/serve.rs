@@ -45,9 +45,7 @@ pub unsafe fn serve(resource: Raw, side: Side) -> Outcome<()> {
         let goes_on = if is_overridden {
             let name = if side == Side::Put { statics().names.do_put } else { statics().names.do_get };
             let goes_on = call_method_1(resource, name, event.raw())?;
-            let goes_on = PyObject_IsTrue(goes_on.raw());
-            checked(goes_on)?;
-            goes_on != 0
+            is_true(goes_on.raw())?
         } else {
             match side {
                 Side::Put => do_put((*fields).kind, resource, event.raw())?,
@@ -82,7 +80,7 @@ unsafe fn was_triggered(event: Raw) -> Outcome<bool> {
         return Ok(is_triggered(event));
     }
     let triggered = get_named(event, c"triggered")?;
-    Ok(PyObject_IsTrue(triggered.raw()) == 1)
+    is_true(triggered.raw())
 }
 
 /// Removes a request that has been served, which must still be where it was.

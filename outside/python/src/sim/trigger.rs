@@ -94,7 +94,7 @@ unsafe fn do_trigger(this: Raw, event: Raw) -> Outcome<Ref> {
         ((*body(event)).status, (*body(event)).value.clone())
     } else {
         let good = get_named(event, c"_ok")?;
-        let status = if PyObject_IsTrue(good.raw()) == 1 { Status::Good } else { Status::Failed };
+        let status = if is_true(good.raw())? { Status::Good } else { Status::Failed };
         (status, Some(get_named(event, c"_value")?))
     };
     let fields = body(this);
@@ -166,7 +166,7 @@ mod attributes {
     pub unsafe fn set_ok(this: Raw, value: Raw) -> Outcome<()> {
         (*body(this)).status = if value.is_null() {
             Status::Unset
-        } else if PyObject_IsTrue(value) == 1 {
+        } else if is_true(value)? {
             Status::Good
         } else {
             Status::Failed
