@@ -67,5 +67,5 @@ __all__ = [
 # What people read in tracebacks: where they import it from.
 for _kind in (Comparison, CompileError, Context, HandlerError, MachineRun, ModelRun, Replications, Rng, Run, RunError):
     _kind.__module__ = __name__
-for _kind in (ScenarioError, StartedRun, Study):
-    _kind.__module__ = __name__
+for _other in (ScenarioError, StartedRun, Study):
+    _other.__module__ = __name__

@@ -14,7 +14,7 @@ from paceline._model_types import Field, Fields
 __all__ = ["Context", "handler"]
 
 POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-SIGNATURES = {
+SIGNATURES: dict[str, tuple[Any, ...]] = {
     "send": (None, INT, INT),
     "seconds": (INT, FLOAT),
     "bits": (ctypes.c_uint64,),

@@ -31,7 +31,7 @@ def options(overrides: Overrides, **settings: Any) -> list[str]:
 def path(scenario: Scenario) -> Iterator[str]:
     """The path of the scenario's file. One that is made here is in the current folder, from which relative names in
     it are seen, and is removed at the end."""
-    if isinstance(scenario, (str, os.PathLike)) and "\n" not in os.fspath(scenario):
+    if isinstance(scenario, os.PathLike) or isinstance(scenario, str) and "\n" not in scenario:
         yield str(pathlib.Path(scenario))
         return
     text = scenario if isinstance(scenario, str) else _toml(scenario)

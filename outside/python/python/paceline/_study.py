@@ -158,8 +158,9 @@ def _share(executor: concurrent.futures.Executor, parts: list[list[str]]) -> Non
 def _file(study: Scenario, stack: contextlib.ExitStack) -> contextlib.AbstractContextManager[str]:
     """The study's file, and that of its scenario where this is no file yet."""
     section = study.get("study") if isinstance(study, Mapping) else None
-    scenario = section.get("scenario") if isinstance(section, Mapping) else None
-    if isinstance(scenario, Mapping) or isinstance(scenario, str) and "\n" in scenario:
-        made = stack.enter_context(_scenario.path(scenario))
-        study = {**study, "study": {**section, "scenario": made}}
+    if isinstance(study, Mapping) and isinstance(section, Mapping):
+        scenario = section.get("scenario")
+        if isinstance(scenario, Mapping) or isinstance(scenario, str) and "\n" in scenario:
+            made = stack.enter_context(_scenario.path(scenario))
+            study = {**study, "study": {**section, "scenario": made}}
     return _scenario.path(study)

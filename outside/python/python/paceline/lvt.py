@@ -89,7 +89,7 @@ class Publisher:
 
     def __init__(self, path: Optional[str] = None, name: str = "", lookahead_ns: int = 0) -> None:
         self.backwards, self._last_ns, self.lookahead_ns = 0, NOTHING_YET, lookahead_ns
-        self._pid, self._at = 0, None
+        self._pid, self._at = 0, -1
         if path is not None:
             try:
                 self._claim(path, name)
@@ -104,7 +104,7 @@ class Publisher:
     @property
     def is_present(self) -> bool:
         """False if absent, and in a child of the process that has made it."""
-        return self._at is not None and self._pid == os.getpid()
+        return self._at >= 0 and self._pid == os.getpid()
 
     def publish(self, lvt_ns: int) -> None:
         """Publishes that all events before `lvt_ns` are done. Written if it is more than the lookahead ahead, or behind."""
@@ -132,7 +132,7 @@ class Publisher:
         if self.is_present and self._halves[16 * self._at + _TID] == self._tid:
             self._words[8 * self._at + _START_TIME] = 0
             self._swap(4, 4 * (16 * self._at + _TID), self._tid, 0)
-        self._at = None
+        self._at = -1
 
     def _set_flag(self, flag, on):
         if self.is_present:
@@ -140,7 +140,7 @@ class Publisher:
             self._halves[16 * self._at + _FLAGS] = self._flags
 
     def _claim(self, path, name):
-        self._libatomic = None if compare_exchange else ctypes.CDLL("libatomic.so.1")
+        self._libatomic = None if compare_exchange is not None else ctypes.CDLL("libatomic.so.1")
         self._page = _mapped(path)
         self._words, self._halves = memoryview(self._page).cast("Q"), memoryview(self._page).cast("I")
         self._pid, self._tid, self._flags = os.getpid(), threading.get_native_id(), SIMULATION
