@@ -115,6 +115,10 @@ class _Declared:
     # By handler and dtype of the parameters: compiling takes a second.
     compiled: dict[Any, Any] = dataclasses.field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Code that was compiled is this process's.
+        return self.__dict__ | {"compiled": {}}
+
     def handlers(self, instance: Any, parameters: Any, is_compiled: bool) -> list[Any]:
         """The handlers of a model as C functions."""
         made = []
@@ -186,7 +190,7 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
         for name in ("lps", "lookahead"):
             if name not in getattr(kind, "__annotations__", {}) and not hasattr(kind, name):
                 raise TypeError(f"{kind.__name__} has no {name}: an annotated attribute or a property")
-        made = dataclasses.dataclass(frozen=True, eq=False)(kind)
+        made: Any = dataclasses.dataclass(frozen=True, eq=False)(kind)
         states, messages = fields_of(f"{kind.__name__}: state", state), fields_of(f"{kind.__name__}: message", message)
         declared = _Declared(kind.__name__, states, messages, functions)
         for name, function in functions.items():
@@ -201,6 +205,7 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
             federates: Optional[int] = None,
             seed: int = 1,
             compiled: Optional[bool] = None,
+            workers: int = 1,
         ) -> ModelRun:
             """Runs the model to its end, to `until`, or to Ctrl-C.
 
@@ -212,12 +217,16 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
                 As `run.protocol` in scenarios. The digest does not depend on it.
             threads, federates : int, optional
                 As `run.threads` and `run.federates` in scenarios. The digest does not depend on them. Plain Python
-                handlers run on one thread unless given.
+                handlers run on one thread unless given, and so does each of several workers.
             seed : int
                 The seed of all random numbers.
             compiled : bool, optional
                 False: handlers run as plain Python. True: an error where numba is missing. Unless given, they are
                 compiled where numba is there.
+            workers : int
+                How many processes run it. The digest does not depend on it. Plain Python handlers run at the same time
+                in several; they import the model, so that a program's file must start the run below
+                ``if __name__ == "__main__":``.
 
             Raises
             ------
@@ -226,7 +235,7 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
             HandlerError
                 A handler that raised, or sent what breaks a rule.
             RunError
-                Settings that the model cannot have.
+                Settings that the model cannot have; a worker that was killed, or cannot import the model.
             """
             settings = {
                 "protocol": protocol,
@@ -236,13 +245,15 @@ def model(*, state: Any, message: Any = None) -> Callable[[Class], Class]:
                 "federates": None if federates is None else _count("federates", federates),
             }
             is_compiled = has_numba() if compiled is None else compiled
-            if not is_compiled and threads is None:
-                # Only one handler has the GIL at a time: others would wait for it.
+            workers = _workers(workers, self, protocol)
+            if (workers > 1 or not is_compiled) and threads is None:
+                # Only one handler has the GIL at a time: others would wait for it. Workers share the cores.
                 settings["threads"] = 1
-            return _run(self, declared, settings, is_compiled)
+            return _run(self, settings, is_compiled, workers)
 
-        made.run = run  # type: ignore[attr-defined]
-        return made
+        setattr(made, "run", run)
+        setattr(made, "_declared", declared)
+        return kind
 
     return decorate
 
@@ -276,32 +287,57 @@ def _channels(instance: Any, lps: int) -> Optional[list[list[tuple[int, int]]]]:
     return [[(_count("channels: LP", to), _ns("channels: lookahead", ns)) for to, ns in of_lp] for of_lp in pairs]
 
 
-def _run(instance: Any, declared: _Declared, settings: dict[str, Any], is_compiled: bool) -> ModelRun:
-    import numpy
+def _workers(workers: Any, instance: Any, protocol: str) -> int:
+    workers, lps = _count("workers", workers), _count("lps", instance.lps)
+    if workers == 1:
+        return 1
+    if not 1 <= workers <= lps:
+        raise ValueError(f"workers = {workers}; allowed: 1 to the model's {lps} LPs")
+    if protocol == "sequential":
+        raise ValueError(f'workers = {workers} with protocol="sequential", which runs in one process; allowed: others')
+    return workers
 
+
+def parts_of(instance: Any, is_compiled: bool) -> tuple[dict[str, Any], Any, str]:
+    """What the engine needs of a model, its handlers, which are to be kept as long as a run goes on, and its name."""
+    declared: _Declared = type(instance)._declared
     if is_compiled and not has_numba():
         raise ImportError("compiled=True needs numba: pip install numba")
     fields, memory = _parameters(instance)
-    lps = instance.lps
     handlers = declared.handlers(instance, fields, is_compiled)
     addresses = [h.address if is_compiled else ctypes.cast(h, ctypes.c_void_p).value for h in handlers]
     parts = {
-        "lps": lps,
+        "lps": instance.lps,
         "lookahead": _ns("lookahead", instance.lookahead),
-        "channels": _channels(instance, lps),
+        "channels": _channels(instance, instance.lps),
         "parameters": memory,
         "state": declared.state.layout,
         "message": declared.message.layout,
         "init": addresses[0],
         "handle": addresses[1],
     }
-    with ends_with_program() as ending:
-        summary, rest = _native.run_model(parts, settings, ending)
-    if summary is None:
-        raise explain(declared.name, *rest)
-    owners, states = rest
+    return parts, handlers, declared.name
+
+
+def _run(instance: Any, settings: dict[str, Any], is_compiled: bool, workers: int) -> ModelRun:
+    import numpy
+
+    declared: _Declared = type(instance)._declared
+    if workers > 1:
+        from paceline._model_workers import run_in_workers
+
+        # Mistakes in parameters are found here, where their tracebacks help.
+        _parameters(instance)
+        summary, owners, states = run_in_workers(instance, settings, is_compiled, workers)
+    else:
+        parts, _handlers, _ = parts_of(instance, is_compiled)
+        with ends_with_program() as ending:
+            found, rest = _native.run_model(parts, settings, ending)
+        if found is None:
+            raise explain(declared.name, *rest)
+        summary, (owners, states) = found, rest
     size = declared.state.dtype.itemsize
     final = numpy.frombuffer(states, declared.state.dtype) if size else numpy.zeros(len(owners), declared.state.dtype)
-    ordered = numpy.zeros(lps, declared.state.dtype)
+    ordered = numpy.zeros(instance.lps, declared.state.dtype)
     ordered[numpy.asarray(owners, dtype=numpy.int64)] = final
     return ModelRun(declared.name, summary, ordered)

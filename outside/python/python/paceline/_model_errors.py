@@ -104,6 +104,8 @@ def explain(
     """The exception for an error of a run."""
     if kind == "settings":
         return RunError(text)
+    if kind == "worker":
+        return RunError(f"{place} {text}")
     handler = f"{name}.init" if kind == "init" or at == 0 and lp is None else f"{name}.handle"
     if raised is not None:
         text = "".join(traceback.format_exception_only(type(raised), raised)).strip()

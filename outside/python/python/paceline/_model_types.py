@@ -30,19 +30,19 @@ ALLOWED = "fields of bool, int8 to int64, uint8 to uint64, float32 or float64, o
 
 
 class Field(NamedTuple):
-    """A field of a structured dtype; `count` is the length of an array, None of a single value."""
+    """A field of a structured dtype; `length` is that of an array, None of a single value."""
 
     name: str
     dtype: numpy.dtype
     offset: int
-    count: Optional[int]
+    length: Optional[int]
 
     def convert(self, value: Any) -> Any:
         """`value` as the field keeps it, converted as compiled handlers do: a whole number keeps its lowest bits."""
-        if self.count is not None:
+        if self.length is not None:
             elements = numpy.asarray(value)
-            if elements.shape != (self.count,):
-                raise ValueError(f"field {self.name} has {self.count} elements; given: shape {elements.shape}")
+            if elements.shape != (self.length,):
+                raise ValueError(f"field {self.name} has {self.length} elements; given: shape {elements.shape}")
             return elements.astype(self.dtype)
         if self.dtype.kind == "f":
             return float(value)
@@ -54,7 +54,7 @@ class Field(NamedTuple):
 
     def check(self, value: Any) -> Any:
         """`value` for a message, in which nothing is converted without a word."""
-        if self.count is not None:
+        if self.length is not None:
             elements = numpy.asarray(value)
             if elements.dtype != self.dtype:
                 raise TypeError(f"field {self.name} has elements of {self.dtype}; given: {elements.dtype}")
@@ -79,28 +79,32 @@ class Fields:
         self.dtype = dtype
         self.all = [_field(what, name, dtype) for name in dtype.names or ()]
         self.names = [field.name for field in self.all]
-        described = [(f.name, f.dtype.kind, f.dtype.itemsize, f.offset, f.count) for f in self.all]
+        described = [(f.name, f.dtype.kind, f.dtype.itemsize, f.offset, f.length) for f in self.all]
         self.layout = _native.Layout(described, dtype.itemsize)
         self._codes = ["=" + CODES[f"{f.dtype.kind}{f.dtype.itemsize}"] for f in self.all]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A layout is this process's.
+        return _known, (self.dtype,)
 
     def read(self, memory: Any) -> dict[str, Any]:
         """The values in `memory`, copied: numbers of Python, and arrays."""
         values = {}
         for field, code in zip(self.all, self._codes):
-            if field.count is None:
+            if field.length is None:
                 values[field.name] = struct.unpack_from(code, memory, field.offset)[0]
             else:
-                values[field.name] = numpy.frombuffer(memory, field.dtype, field.count, field.offset).copy()
+                values[field.name] = numpy.frombuffer(memory, field.dtype, field.length, field.offset).copy()
         return values
 
     def write(self, memory: Any, values: dict[str, Any], convert: Callable[[Field, Any], Any]) -> None:
         """Writes `values`, one for each field, as `convert` makes them."""
         for field, code in zip(self.all, self._codes):
             value = convert(field, values[field.name])
-            if field.count is None:
+            if field.length is None:
                 struct.pack_into(code, memory, field.offset, value)
             else:
-                numpy.frombuffer(memory, field.dtype, field.count, field.offset)[:] = value
+                numpy.frombuffer(memory, field.dtype, field.length, field.offset)[:] = value
 
 
 def _field(what: str, name: str, dtype: numpy.dtype) -> Field:

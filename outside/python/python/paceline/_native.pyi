@@ -1,7 +1,20 @@
 """Types of the compiled core; import them from `paceline`, or `paceline.sim` and its modules."""
 
 import os
-from typing import Any, Callable, Generic, Iterable, Iterator, List, MutableSequence, Optional, Tuple, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Generic,
+    Iterable,
+    Iterator,
+    List,
+    MutableSequence,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from typing_extensions import Self
 
@@ -22,7 +35,13 @@ class Table:
 class Layout:
     """The fields of a structured dtype: name, kind, width, offset, and the length of an array."""
 
-    def __init__(self, fields: List[Tuple[str, str, int, int, Optional[int]]], size: int) -> None: ...
+    def __init__(self, fields: Sequence[Tuple[str, str, int, int, Optional[int]]], size: int) -> None: ...
+
+class Links:
+    """The links of a worker of a run to the others. The first worker makes them; others have its `path`."""
+
+    def __init__(self, rank: int, workers: int, path: Union[str, os.PathLike[str], None]) -> None: ...
+    def path(self) -> os.PathLike[str]: ...
 
 def model_symbols() -> dict[str, int]:
     """The addresses of the functions that handlers call, by name."""
@@ -30,7 +49,9 @@ def model_symbols() -> dict[str, int]:
 def model_raised(call: int, exception: BaseException) -> None:
     """Keeps what a plain handler has raised in the call at this address."""
 
-def run_model(parts: dict[str, Any], settings: dict[str, Any], ending: Any) -> Tuple[Optional[dict[str, Any]], Tuple[Any, ...]]:
+def run_model(
+    parts: dict[str, Any], settings: dict[str, Any], ending: Any, links: Optional[Links] = None
+) -> Tuple[Optional[dict[str, Any]], Tuple[Any, ...]]:
     """Runs a model: the summary, with LPs and states; or None, with what `explain` in `_model_errors.py` takes."""
 
 class Turn:

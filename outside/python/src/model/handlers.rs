@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::panic::resume_unwind;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use paceline_kernel::{Channels, Context, LpId, Model, Time};
 use pyo3::PyErr;
+use serde::{Deserialize, Serialize};
 
 use super::call::Call;
 use super::layout::{Layout, as_bytes};
@@ -40,21 +41,21 @@ pub struct Declared {
 }
 
 /// Final states, one after the other, and whose they are.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Final {
     pub lps: Vec<u32>,
     pub states: Vec<u8>,
 }
 
 /// The model, with messages of so many words.
-pub struct Handlers<'d, W> {
-    declared: &'d Declared,
+pub struct Handlers<W> {
+    declared: Arc<Declared>,
     words: std::marker::PhantomData<fn() -> W>,
 }
 
-impl<'d, W: Words> Handlers<'d, W> {
-    pub fn new(declared: &'d Declared) -> Self {
-        Self { declared, words: std::marker::PhantomData }
+impl<W: Words> Handlers<W> {
+    pub fn new(declared: &Arc<Declared>) -> Self {
+        Self { declared: Arc::clone(declared), words: std::marker::PhantomData }
     }
 
     #[inline(always)]
@@ -109,8 +110,8 @@ impl<'d, W: Words> Handlers<'d, W> {
 /// `call.context` is a context of `Handlers<W>` that nobody else uses, and `call.scratch` is the memory of a
 /// `W`.
 unsafe fn send<W: Words>(call: &Call, to: LpId, delay: Time) {
-    fn context<'c, 'd, W: Words>(context: *mut c_void) -> &'c mut Context<'c, Handlers<'d, W>> {
-        // SAFETY: as `send` asks. The lifetimes are those of the handler's call, and do not leave `send`.
+    fn context<'c, W: Words>(context: *mut c_void) -> &'c mut Context<'c, Handlers<W>> {
+        // SAFETY: as `send` asks. The lifetime is that of the handler's call, and does not leave `send`.
         unsafe { &mut *context.cast() }
     }
     let cx = context::<W>(call.context);
@@ -121,7 +122,7 @@ unsafe fn send<W: Words>(call: &Call, to: LpId, delay: Time) {
     cx.send(to, delay, Message { layout, words });
 }
 
-impl<W: Words> Model for Handlers<'_, W> {
+impl<W: Words> Model for Handlers<W> {
     type State = State;
     type Event = Message<W>;
     type Output = Final;
@@ -137,6 +138,12 @@ impl<W: Words> Model for Handlers<'_, W> {
     /// Handlers have times as signed numbers.
     fn latest_horizon(&self) -> Time {
         Time::nanos(i64::MAX as u64)
+    }
+
+    /// Compared between the workers of a run.
+    fn parameters(&self) -> String {
+        let Declared { parameters, state, message, .. } = &*self.declared;
+        format!("state {:016x}, message {:016x}, parameters {parameters:x?}", state.key(), message.key())
     }
 
     fn channels(&self, lp: LpId) -> Channels {

@@ -3,14 +3,16 @@
 //! Invariant: fields enter the digest as `derive(Hash)` of a Rust struct with the same fields lets them:
 //! whole numbers by their value, floats as `Bits`, an array as a Rust array. `reference.rs` has such structs.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// What a field has in each of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Bool,
     Signed,
@@ -18,7 +20,7 @@ enum Kind {
     Float,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Field {
     name: String,
     kind: Kind,
@@ -36,11 +38,18 @@ impl Field {
 }
 
 /// The fields of a structured dtype.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     fields: Vec<Field>,
     bytes: usize,
+    key: u64,
 }
+
+/// The layouts of this process, by their keys. States and messages refer to them, and none says when the last
+/// of them is gone, so that they live as long as the process. What comes from another worker of a run names
+/// its layout by the key alone, and serde hands nothing else to whoever reads it: hence a static. It only
+/// grows, and no run depends on what others have added.
+static KNOWN: Mutex<BTreeMap<u64, &'static Layout>> = Mutex::new(BTreeMap::new());
 
 fn word(element: &[u8]) -> u64 {
     let mut word = [0; 8];
@@ -59,7 +68,35 @@ impl Layout {
         self.bytes
     }
 
-    pub fn hash<H: Hasher>(&self, words: &[u64], hasher: &mut H) {
+    fn new(fields: Vec<Field>, bytes: usize) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (&fields, bytes).hash(&mut hasher);
+        Self { key: hasher.finish(), fields, bytes }
+    }
+
+    /// A number by which workers of one build, and so of one run, name it.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The layout of this key.
+    pub fn known(key: u64) -> Option<&'static Self> {
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied()
+    }
+
+    /// Makes it known; none where another one has its key.
+    fn make_known(self) -> Option<&'static Self> {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layout) = known.get(&self.key) {
+            return Some(*layout).filter(|layout| **layout == self);
+        }
+        let layout = &*Box::leak(Box::new(self));
+        known.insert(layout.key, layout);
+        Some(layout)
+    }
+
+    /// Hands `words`, which have this layout, to a hasher.
+    pub fn hash_words<H: Hasher>(&self, words: &[u64], hasher: &mut H) {
         let bytes = as_bytes(words);
         for field in &self.fields {
             match field.count {
@@ -113,9 +150,6 @@ pub fn as_bytes(words: &[u64]) -> &[u8] {
 }
 
 /// The layout of a structured dtype, for `run_model`.
-///
-/// States and messages refer to it, and none says when the last of them is gone: a layout lives as long as
-/// the process. `_model.py` makes one for each dtype, however many models have it.
 #[pyclass(frozen, name = "Layout", module = "paceline._native")]
 pub struct PyLayout(pub &'static Layout);
 
@@ -141,6 +175,7 @@ impl PyLayout {
             Ok(Field { name, kind, width, offset, count })
         };
         let fields = fields.into_iter().map(field).collect::<PyResult<_>>()?;
-        Ok(Self(Box::leak(Box::new(Layout { fields, bytes: size }))))
+        let layout = Layout::new(fields, size).make_known();
+        layout.map(Self).ok_or_else(|| PyValueError::new_err("two dtypes have one key: rename a field"))
     }
 }

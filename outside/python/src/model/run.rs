@@ -4,8 +4,8 @@
 //! handlers and parameters belong to the caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use paceline_engine::{Monitor, Protocol, Report, RunError, Simulation};
@@ -17,6 +17,7 @@ use pyo3::types::{PyBytes, PyDict};
 use super::handlers::{Declared, Final, Handlers};
 use super::layout::PyLayout;
 use super::values::{Many, Words};
+use super::workers::Links;
 
 /// How often the caller looks for signals.
 const LOOK: Duration = Duration::from_millis(50);
@@ -147,6 +148,7 @@ pub fn describe<'py, O>(python: Python<'py>, report: &Report<O>) -> PyResult<Bou
     said.set_item("digest", report.digest.to_string())?;
     said.set_item("protocol", report.protocol.name())?;
     said.set_item("threads", report.threads)?;
+    said.set_item("processes", report.processes)?;
     said.set_item("federates", report.federates)?;
     said.set_item("lps", report.lps)?;
     said.set_item("events_committed", report.events)?;
@@ -158,31 +160,38 @@ pub fn describe<'py, O>(python: Python<'py>, report: &Report<O>) -> PyResult<Bou
 }
 
 /// Runs a model. `parts` and `settings` are dicts with the fields of `Parts` and `Settings`;
-/// `ending` is as in `hearing`. Returns what the
+/// `ending` is as in `hearing`; with `links` this process is one of the run's workers. Returns what the
 /// report says, the numbers of LPs and their final states, in one order; or what `explain` gives.
 #[pyfunction]
+#[pyo3(signature = (parts, settings, ending, links=None))]
 pub fn run_model<'py>(
     python: Python<'py>,
     parts: Parts<'py>,
     settings: Settings,
     ending: Bound<'py, PyAny>,
+    links: Option<Bound<'py, Links>>,
 ) -> PyResult<(Option<Bound<'py, PyDict>>, Bound<'py, PyAny>)> {
-    let declared = parts.declare();
+    let declared = Arc::new(parts.declare());
+    let links = links.as_ref().map(|links| links.get());
     match declared.message.words() {
-        0 => run::<[u64; 0]>(python, &declared, settings, &ending),
-        1..=2 => run::<[u64; 2]>(python, &declared, settings, &ending),
-        _ => run::<Many>(python, &declared, settings, &ending),
+        0 => run::<[u64; 0]>(python, &declared, settings, &ending, links),
+        1..=2 => run::<[u64; 2]>(python, &declared, settings, &ending, links),
+        _ => run::<Many>(python, &declared, settings, &ending, links),
     }
 }
 
 fn run<'py, W: Words>(
     python: Python<'py>,
-    declared: &Declared,
+    declared: &Arc<Declared>,
     settings: Settings,
     ending: &Bound<'py, PyAny>,
+    links: Option<&Links>,
 ) -> PyResult<(Option<Bound<'py, PyDict>>, Bound<'py, PyAny>)> {
     let monitor = Monitor::new();
-    let simulation = settings.apply(Simulation::new(Handlers::<W>::new(declared)), &monitor)?;
+    let mut simulation = settings.apply(Simulation::new(Handlers::<W>::new(declared)), &monitor)?;
+    if let Some(links) = links {
+        simulation = links.join(simulation);
+    }
     let (result, interrupted) = hearing(python, Some(ending), || monitor.stop(), || simulation.run())?;
     if let Some(error) = interrupted.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(python)) {
         return Err(error);
@@ -220,6 +229,9 @@ fn explain<'py>(python: Python<'py>, declared: &Declared, error: RunError) -> Py
             let place = asked.strip_prefix("`init` of ").unwrap_or(&asked).to_owned();
             let lp = place.strip_prefix("LP ").and_then(|number| number.parse().ok());
             ("init", place, note.message, lp, lp.map(|_| 0))
+        }
+        RunError::Peers(error) if !error.is_mistake() => {
+            ("worker", format!("worker {}", error.rank), error.kind.to_string(), None, None)
         }
         error => ("settings", String::new(), error.to_string(), None, None),
     };
