@@ -186,7 +186,7 @@ def test_workers_end_with_the_program_that_started_them(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM.format(guard=GUARD).replace('"9s", ', ""))
     program = subprocess.Popen([sys.executable, file])
-    started, deadline = [], time.monotonic() + 60
+    started, deadline = [], time.monotonic() + 120
     while len(started) < 2 and time.monotonic() < deadline:
         started = workers_of(program.pid)
         time.sleep(0.1)
