@@ -86,6 +86,12 @@ impl Mutex {
         let taken = truth(ask::<P, _>(cx.id(), || Request::Acquire { object: self.0, limit }).await);
         taken.unwrap_or(false).then_some(MutexGuard { mutex: *self, cx })
     }
+
+    /// The guard of a lock that this process holds and whose guard was forgotten ([`std::mem::forget`]), as
+    /// bindings to other languages do, whose objects cannot borrow the handle. Dropping it releases the lock.
+    pub fn guard<'c, P: Send + 'static>(&self, cx: &'c Process<P>) -> MutexGuard<'c, P> {
+        MutexGuard { mutex: *self, cx }
+    }
 }
 
 impl<P: Send + 'static> Drop for MutexGuard<'_, P> {
