@@ -11,20 +11,27 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
+use std::thread;
 
-use paceline_kernel::{Rng, Time};
-use paceline_network::{FlowModel, HostId, Platform, read};
-use paceline_processes::{Control, Process, ProcessId, Report, RequestError, RunError, Simulation};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
+use paceline_network::{FlowModel, HostId, Network, Platform, read};
+use paceline_processes::resources::Spec;
+use paceline_processes::{Control, Process, Report, RunError, Simulation, Store, WaitError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::model::hearing;
+use asked::{Answer, Asked};
+use shared::{Object, Shared};
+use turn::{Turn, check_container, mailbox, other_kind, time};
 
+mod asked;
 #[cfg(feature = "reference")]
 mod reference;
+mod shared;
+mod turn;
 
+/// What messages and stores carry: any object.
 type Payload = Py<PyAny>;
 
 /// What all processes of a run share.
@@ -37,6 +44,25 @@ struct World {
 }
 
 impl World {
+    /// The exception of a request that failed.
+    fn failed(&self, error: &WaitError) -> PyErr {
+        let kind = match error {
+            WaitError::Request(error) => format!("{error:?}"),
+            WaitError::Failed(_) => "Failed".to_owned(),
+            WaitError::Interrupted(_) => "Interrupted".to_owned(),
+            WaitError::Preempted(_) => "Preempted".to_owned(),
+            other => format!("{other:?}"),
+        };
+        Python::attach(|python| {
+            let cause = error.cause::<Payload>().map(|cause| cause.clone_ref(python));
+            let left = error.left().map(|left| left.as_secs_f64());
+            match self.failure.call1(python, (error.to_string(), kind, left, cause)) {
+                Ok(made) => PyErr::from_value(made.into_bound(python)),
+                Err(error) => error,
+            }
+        })
+    }
+
     /// The host of this name or number.
     fn host(&self, host: &Bound<'_, PyAny>) -> PyResult<HostId> {
         if let Ok(name) = host.extract::<String>() {
@@ -58,143 +84,20 @@ impl World {
     }
 }
 
-/// What a process acts by while it is its turn; `peers.Context` has it.
-#[pyclass(frozen, name = "Turn", module = "paceline._native")]
-struct Turn {
-    process: Process<Payload>,
-    /// The thread whose turn of this process it is.
-    thread: Mutex<Option<ThreadId>>,
-}
+/// The coroutine of a process. It is freed with the GIL, and at once: what it holds is released then, as that
+/// of a process in Rust.
+struct Coroutine(Option<Payload>);
 
-impl Turn {
-    fn set(&self, thread: Option<ThreadId>) {
-        *self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = thread;
-    }
-
-    fn act<T>(&self, act: impl FnOnce(&Process<Payload>) -> T) -> PyResult<T> {
-        let turn = *self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if turn == Some(thread::current().id()) {
-            return Ok(act(&self.process));
-        }
-        let name = self.process.name();
-        Err(PyRuntimeError::new_err(format!(
-            "the context of process \"{name}\" was used outside of its code"
-        )))
-    }
-
-    fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> PyResult<T> {
-        self.act(|process| process.draw(draw))
+impl Drop for Coroutine {
+    fn drop(&mut self) {
+        Python::attach(|_| drop(self.0.take()));
     }
 }
-
-#[pymethods]
-impl Turn {
-    fn now_ns(&self) -> PyResult<u64> {
-        self.act(|process| process.now().as_nanos())
-    }
-    fn id(&self) -> u32 {
-        self.process.id().0
-    }
-    fn name(&self) -> &str {
-        self.process.name()
-    }
-    fn host(&self) -> u32 {
-        self.process.host().0
-    }
-    fn record(&self, number: u64) -> PyResult<()> {
-        self.act(|process| process.record(number))
-    }
-    fn kill(&self, process: u32) -> PyResult<()> {
-        self.act(|this| this.kill(ProcessId(process)))
-    }
-    fn daemonize(&self) -> PyResult<()> {
-        self.act(Process::daemonize)
-    }
-    fn send_detached(&self, to: &str, payload: Payload, bytes: f64) -> PyResult<()> {
-        let bytes = amount("bytes", bytes)?;
-        self.act(|process| process.send_detached(to, payload, bytes))
-    }
-    fn unit(&self) -> PyResult<f64> {
-        self.draw(Rng::unit)
-    }
-    fn below(&self, n: u64) -> PyResult<u64> {
-        self.draw(|rng| rng.below(n))
-    }
-    fn chance(&self, probability: f64) -> PyResult<bool> {
-        self.draw(|rng| rng.chance(probability))
-    }
-    fn exponential(&self, mean: f64) -> PyResult<f64> {
-        self.draw(|rng| rng.exponential(mean))
-    }
-    fn normal(&self, mean: f64, deviation: f64) -> PyResult<f64> {
-        self.draw(|rng| rng.normal(mean, deviation))
-    }
-}
-
-/// What a coroutine awaits.
-enum Asked {
-    Yield,
-    Sleep(Time),
-    SleepUntil(Time),
-    Compute(f64),
-    Send(String, Payload, f64, Option<Time>),
-    Receive(String, Option<Time>),
-    Spawn(Peer),
-    Join(ProcessId, Option<Time>),
-}
-
-fn amount(what: &str, amount: f64) -> PyResult<f64> {
-    if amount >= 0.0 && amount.is_finite() {
-        return Ok(amount);
-    }
-    Err(PyValueError::new_err(format!("{what}: {amount}; allowed: zero or more, and finite")))
-}
-
-fn time(what: &str, seconds: f64) -> PyResult<Time> {
-    Time::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
-}
-
-impl Asked {
-    fn read(tuple: &Bound<'_, PyTuple>, world: &World) -> PyResult<Self> {
-        let limit = |place: usize| -> PyResult<Option<Time>> {
-            tuple.get_item(place)?.extract::<Option<f64>>()?.map(|limit| time("limit", limit)).transpose()
-        };
-        let number = |place: usize| tuple.get_item(place)?.extract::<f64>();
-        Ok(match tuple.get_item(0)?.extract::<String>()?.as_str() {
-            "yield" => Self::Yield,
-            "sleep" => Self::Sleep(time("sleep", number(1)?)?),
-            "sleep_until" => Self::SleepUntil(time("sleep_until", number(1)?)?),
-            "compute" => Self::Compute(amount("compute", number(1)?)?),
-            "send" => {
-                let payload = tuple.get_item(2)?.unbind();
-                Self::Send(tuple.get_item(1)?.extract()?, payload, amount("bytes", number(3)?)?, limit(4)?)
-            }
-            "receive" => Self::Receive(tuple.get_item(1)?.extract()?, limit(2)?),
-            "join" => Self::Join(ProcessId(tuple.get_item(1)?.extract()?), limit(2)?),
-            "spawn" => Self::Spawn(Peer {
-                name: tuple.get_item(1)?.extract()?,
-                host: world.host(&tuple.get_item(2)?)?,
-                begin: tuple.get_item(3)?.unbind(),
-            }),
-            other => return Err(PyTypeError::new_err(format!("a request `{other}` that is not there"))),
-        })
-    }
-}
-
-/// A process to be: `begin` makes its coroutine of its `Turn`.
-struct Peer {
-    name: String,
-    host: HostId,
-    begin: Py<PyAny>,
-}
-
-/// What a coroutine is resumed with: a value, or the error that its request met.
-type Answer = Result<Option<Py<PyAny>>, RequestError>;
 
 /// The code of a process: it resumes the coroutine, and asks for what that awaits.
 async fn drive(process: Process<Payload>, begin: Py<PyAny>, world: Arc<World>) {
     let begun = Python::attach(|python| {
-        let turn = Bound::new(python, Turn { process: process.clone(), thread: Mutex::new(None) })?;
+        let turn = Bound::new(python, Turn::new(process.clone()))?;
         turn.get().set(Some(thread::current().id()));
         let coroutine = begin.call1(python, (&turn,));
         turn.get().set(None);
@@ -202,6 +105,7 @@ async fn drive(process: Process<Payload>, begin: Py<PyAny>, world: Arc<World>) {
     });
     drop(begin);
     let (turn, coroutine) = begun.unwrap_or_else(|error| end(&process, &world, error));
+    let coroutine = Coroutine(Some(coroutine));
     let mut answer: Answer = Ok(None);
     loop {
         let resumed = Python::attach(|python| resume(python, &turn, &coroutine, answer, &world));
@@ -210,35 +114,7 @@ async fn drive(process: Process<Payload>, begin: Py<PyAny>, world: Arc<World>) {
             Ok(None) => return,
             Err(error) => end(&process, &world, error),
         };
-        let nothing = |done: Result<(), RequestError>| done.map(|()| None);
-        answer = match asked {
-            Asked::Yield => {
-                process.yield_now().await;
-                Ok(None)
-            }
-            Asked::Sleep(span) => {
-                process.sleep(span).await;
-                Ok(None)
-            }
-            Asked::SleepUntil(time) => {
-                process.sleep_until(time).await;
-                Ok(None)
-            }
-            Asked::Compute(flops) => nothing(process.compute(flops).await),
-            Asked::Send(to, payload, bytes, None) => nothing(process.send(&*to, payload, bytes).await),
-            Asked::Send(to, payload, bytes, Some(limit)) => {
-                nothing(process.send_within(&*to, payload, bytes, limit).await)
-            }
-            Asked::Receive(from, None) => process.receive(&*from).await.map(Some),
-            Asked::Receive(from, Some(limit)) => process.receive_within(&*from, limit).await.map(Some),
-            Asked::Join(other, None) => nothing(process.join(other).await),
-            Asked::Join(other, Some(limit)) => nothing(process.join_within(other, limit).await),
-            Asked::Spawn(Peer { name, host, begin }) => {
-                let world = world.clone();
-                let spawned = process.spawn(&name, host, move |process| peer(process, begin, world)).await;
-                spawned.map(|id| Some(Python::attach(|python| number(python, id.0))))
-            }
-        };
+        answer = asked.answer(&process, &world).await;
     }
 }
 
@@ -251,28 +127,19 @@ fn peer(
     Box::pin(drive(process, begin, world))
 }
 
-fn number(python: Python<'_>, number: u32) -> Py<PyAny> {
-    match number.into_pyobject(python) {
-        Ok(number) => number.into_any().unbind(),
-        Err(error) => match error {},
-    }
-}
-
 /// Resumes a coroutine until it awaits the next thing; nothing where it has ended.
 fn resume(
     python: Python<'_>,
     turn: &Py<Turn>,
-    coroutine: &Py<PyAny>,
+    coroutine: &Coroutine,
     answer: Answer,
     world: &World,
 ) -> PyResult<Option<Asked>> {
+    let Some(coroutine) = &coroutine.0 else { return Ok(None) };
     turn.get().set(Some(thread::current().id()));
     let mut step = match answer {
         Ok(value) => coroutine.call_method1(python, "send", (value,)),
-        Err(failure) => {
-            let error = world.failure.call1(python, (failure.to_string(), format!("{failure:?}")))?;
-            coroutine.call_method1(python, "throw", (error,))
-        }
+        Err(error) => coroutine.call_method1(python, "throw", (error.into_value(python),)),
     };
     let asked = loop {
         let awaited = match step {
@@ -318,18 +185,63 @@ pub struct Settings {
 /// Adds what `python/paceline/peers.py` uses.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Turn>()?;
+    module.add_class::<Shared>()?;
+    module.add_class::<shared::Lock>()?;
+    module.add_class::<shared::Held>()?;
+    module.add_class::<shared::Activity>()?;
     #[cfg(feature = "reference")]
-    module.add_function(wrap_pyfunction!(reference::run_reference_peers, module)?)?;
+    reference::add_to(module)?;
     module.add_function(wrap_pyfunction!(run_peers, module)?)
 }
 
-/// Runs `processes` (name, host, what makes the coroutine) on the platform of this text. Returns what the
-/// report says, or None with an error's text, process, name, time and exception.
+/// What is there when a run begins.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Given<'py> {
+    /// Name, host, and what makes the coroutine.
+    processes: Vec<(String, Bound<'py, PyAny>, Py<PyAny>)>,
+    /// The object of `peers.py` that gets it, its host, its kind, and two numbers that it has.
+    objects: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>, String, f64, f64)>,
+    /// Mailboxes that stand at hosts.
+    places: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+}
+
+impl Given<'_> {
+    fn add<N: Network>(self, simulation: &mut Simulation<Payload, N>, world: &Arc<World>) -> PyResult<()> {
+        for (object, host, kind, first, second) in self.objects {
+            let host = world.host(&host)?;
+            let made = match kind.as_str() {
+                "resource" => Object::Resource(simulation.resource(host, first as u32)),
+                "store" if first.is_finite() => {
+                    Object::Store(simulation.make(host, Spec::<Store<Payload>>::store().room(first as u64)))
+                }
+                "store" => Object::Store(simulation.store(host)),
+                "container" => {
+                    check_container(first, second)?;
+                    Object::Container(simulation.container(host, first, second))
+                }
+                _ => return other_kind(),
+            };
+            object.setattr("_shared", Shared(made))?;
+        }
+        for (place, host) in self.places {
+            simulation.place(&mailbox(&place)?, world.host(&host)?);
+        }
+        for (name, host, begin) in self.processes {
+            let (host, world) = (world.host(&host)?, world.clone());
+            simulation.spawn(&name, host, move |process| drive(process, begin, world));
+        }
+        Ok(())
+    }
+}
+
+/// Runs what is given on the platform of this text. Returns what the report says, or None with an error's
+/// text, process, name, time and exception.
 #[pyfunction]
 fn run_peers<'py>(
     python: Python<'py>,
     platform: (String, String),
-    processes: Vec<(String, Bound<'py, PyAny>, Py<PyAny>)>,
+    given: Given<'py>,
     settings: Settings,
     failure: Py<PyAny>,
     ending: Bound<'py, PyAny>,
@@ -354,10 +266,7 @@ fn run_peers<'py>(
     if let Some(until) = settings.until_s {
         simulation = simulation.until(time("until", until)?);
     }
-    for (name, host, begin) in processes {
-        let (host, world) = (world.host(&host)?, world.clone());
-        simulation.spawn(&name, host, move |process| drive(process, begin, world));
-    }
+    given.add(&mut simulation, &world)?;
     let (result, interrupted) = hearing(python, Some(&ending), || control.stop(), || simulation.run())?;
     if let Some(error) = interrupted.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(python)) {
         return Err(error);

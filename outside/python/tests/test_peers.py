@@ -11,6 +11,7 @@ import weakref
 import pytest
 
 import paceline
+import peers_programs
 from paceline import _native, peers
 
 PLATFORM = """<platform version="4.1">
@@ -92,6 +93,23 @@ def test_the_digest_is_that_of_the_program_in_rust():
     assert len(digests) == 3
 
 
+def test_what_processes_share_has_the_digest_of_the_program_in_rust():
+    digests = set()
+    for seed in (1, 2, 3):
+        expected = _native.run_reference_shop(PLATFORM, seed)
+        for threads in (1, 2):
+            run = peers_programs.workshop(PLATFORM).run(seed=seed, threads=threads)
+            assert (run.digest, run.end_time) == expected
+        digests.add(run.digest)
+    assert len(digests) == 3
+
+
+def test_chord_has_the_digest_of_the_program_in_rust():
+    digest, messages, _ = _native.run_reference_chord(PLATFORM, 40, 60, 1)
+    run = peers_programs.chord(PLATFORM, 4, 40).run(60)
+    assert (run.digest, run.summary["messages"]) == (digest, messages) and messages > 500
+
+
 def alone(body, *arguments, **settings):
     world = peers.Simulation(PLATFORM)
     world.spawn("alone", "node-1", body, *arguments)
@@ -112,15 +130,37 @@ def test_what_goes_wrong_names_the_process_and_its_line():
     async def spawns_nowhere(cx):
         await cx.spawn("child", "node-9", raises)
 
-    async def numbers_mailboxes(cx):
-        await cx.receive(5)
+    async def names_mailboxes_wrongly(cx):
+        await cx.receive(5.0)
+
+    async def tests_badly(cx):
+        store = cx.store()
+        await store.put(cx, 5)
+        await store.get(cx, lambda item: item / 0)
+
+    async def has_no_room(cx):
+        await cx.resource(2).request(cx, units=3)
+
+    async def is_let_go(cx):
+        async with cx.mutex().lock(cx) as lock:
+            lock.release()
+            await cx.condition().wait(cx, lock)
+
+    async def waits_for_nothing(cx):
+        activity = cx.start_compute(1e6)
+        activity.cancel()
+        await activity.wait()
 
     for body, cause, text in [
         (raises, KeyError, "process 0 `alone` at 1.5 s: KeyError: 'no such thing'"),
         (sleeps_back, ValueError, "sleep: "),
         (awaits_others, (TypeError, RuntimeError), ""),
         (spawns_nowhere, ValueError, 'there is no host "node-9"; there are node-0'),
-        (numbers_mailboxes, TypeError, "a mailbox is named by a str, not int"),
+        (names_mailboxes_wrongly, TypeError, "a mailbox is named by a str, an int or a Matched, not float"),
+        (tests_badly, ZeroDivisionError, "division by zero"),
+        (has_no_room, peers.RequestError, "more is asked for than there is at any time"),
+        (is_let_go, ValueError, "the mutex has been released"),
+        (waits_for_nothing, ValueError, "the activity was cancelled or detached"),
     ]:
         for threads in (1, 2):
             with pytest.raises(paceline.RunError, match="process 0 `alone` at ") as raised:
@@ -146,6 +186,12 @@ def test_mistakes_before_the_run_are_refused():
         peers.Simulation(PLATFORM, network="NS3").run()
     with pytest.raises(FileNotFoundError):
         peers.Simulation("no-such-platform.xml")
+    world = peers.Simulation(PLATFORM)
+    with pytest.raises(RuntimeError, match="this Resource is there when the run begins"):
+        world.resource(0, 1).request(None)
+    world.container(0, capacity=5, level=6)
+    with pytest.raises(ValueError, match="a container with room for 5 has 6 in it"):
+        world.run()
 
 
 def test_a_deadlock_names_who_waits():
@@ -154,6 +200,14 @@ def test_a_deadlock_names_who_waits():
 
     with pytest.raises(paceline.RunError, match="deadlock at 0s; waiting: 1 process(.|\n)*alone(.|\n)*never"):
         alone(waits)
+
+    async def locks_twice(cx):
+        mutex = cx.mutex()
+        async with mutex.lock(cx):
+            await mutex.lock(cx)
+
+    with pytest.raises(paceline.RunError, match="waiting: 1 process(.|\n)*alone(.|\n)*mutex"):
+        alone(locks_twice)
 
 
 def test_a_context_is_for_its_process_only():
@@ -202,6 +256,26 @@ def test_processes_that_are_ended_run_their_finally_and_are_freed():
     assert alone(kills).end_time == 1
     gc.collect()
     assert ended == ["waiter"] and objects[0]() is None
+
+
+def test_what_a_process_holds_is_released_when_it_is_ended():
+    times = []
+
+    async def holds(cx, benches, mutex):
+        async with benches.request(cx), mutex.lock(cx):
+            await cx.receive("never")
+
+    async def kills(cx, benches):
+        mutex = cx.mutex()
+        other = await cx.spawn("holder", 2, holds, benches, mutex)
+        await cx.sleep(1)
+        cx.kill(other)
+        async with benches.request(cx, limit=5), mutex.lock(cx):
+            times.append(cx.now)
+
+    world = peers.Simulation(PLATFORM)
+    world.spawn("killer", 0, kills, world.resource(0, 1))
+    assert world.run().ended_by == "processes" and times == [1.0]
 
 
 def test_a_run_ends_at_its_horizon_or_by_control_c():
