@@ -175,6 +175,9 @@ def test_models_of_the_program_itself(cloudpickle, tmp_path):
     assert said(file).strip() == "ticks: 32"
     file.write_text(PROGRAM.format(guard=""))
     assert 'allowed: run(workers=...) below `if __name__ == "__main__":`' in said(file)
+    program = PROGRAM.format(guard=GUARD)
+    piped = subprocess.run([sys.executable, "-"], input=program, env=environment, capture_output=True, text=True)
+    assert "there is no <stdin>; allowed: a program in a file" in piped.stderr
     typed = said("-c", PROGRAM.format(guard=""))
     if cloudpickle:
         assert typed.strip() == "ticks: 32"

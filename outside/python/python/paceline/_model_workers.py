@@ -10,6 +10,7 @@ Whatever ends a run or this process, the workers end: they are asked first, and 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 import sys
@@ -44,6 +45,10 @@ def _is_importable() -> bool:
 def _pickled(model: Any) -> bytes:
     """The model as workers get it: its parameters, and where they import its class."""
     kind = type(model)
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    if file is not None and not os.path.exists(file):
+        # Each worker would try to import it, wherever the model is.
+        raise RunError(f"workers import the program's file, and there is no {file}; allowed: a program in a file")
     where = None
     if "<locals>" in kind.__qualname__:
         where = "within a function"
