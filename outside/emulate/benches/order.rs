@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use paceline_emulate::guest::{Emulator, Guest};
 use paceline_emulate::run::{
-    Frame, GrantPolicy, Machine, MachineError, MachineState, Saved, Stopped, Terms, federates,
+    Bell, Frame, GrantPolicy, Machine, MachineError, MachineState, Saved, Stopped, Terms, federates,
 };
 use paceline_engine::{Outside, Protocol, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
@@ -138,6 +138,14 @@ impl<M: Machine> Machine for Measured<M> {
         self.machine.fd()
     }
 
+    fn has_bell(&self) -> bool {
+        self.machine.has_bell()
+    }
+
+    fn bell(&mut self) -> Option<Bell<'_>> {
+        self.machine.bell()
+    }
+
     fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
         self.machine.save(file)
     }
@@ -231,17 +239,37 @@ fn main() {
     }
     let Ok(emulator) = Emulator::find() else { return println!("\nno guests: no emulator is there") };
     head("guests of the emulator, of which each computes from 3.3 s to 3.6 s");
-    for (at_once, policy, name) in all().map(|(policy, name)| (CORES, policy, name)).chain([(
-        MACHINES as usize,
-        GrantPolicy::Arrival,
-        "left alone",
-    )]) {
-        let run = |number| {
+    let mut rows: Vec<Row> = [Protocol::Window, Protocol::NullMessage]
+        .into_iter()
+        .flat_map(|protocol| all().map(move |(policy, name)| Row::new(name, protocol, CORES, policy)))
+        .collect();
+    rows.push(Row::new("left alone", Protocol::Window, MACHINES as usize, GrantPolicy::Arrival));
+    for number in 0..3 {
+        // In turn, so that whatever disturbs the machine disturbs all rows.
+        for row in &mut rows {
+            let Row { name, protocol, at_once, policy, .. } = *row;
             let machines = guests(&emulator, &format!("order-{name}-{number}"));
-            let way = (Protocol::Window, at_once, policy);
-            let [wall, running, cpu] = measure(machines, Guest::cpu_time, way, Time::millis(3_600));
-            [wall, if at_once == CORES { running } else { cpu } / CORES as f64]
-        };
-        row(name, Protocol::Window, (0..3).map(run).collect());
+            let [wall, running, cpu] =
+                measure(machines, Guest::cpu_time, (protocol, at_once, policy), Time::millis(3_600));
+            let work = if at_once == CORES { running } else { cpu };
+            row.runs.push([wall, work / CORES as f64]);
+        }
+    }
+    rows.into_iter().for_each(|Row { name, protocol, runs, .. }| row(name, protocol, runs));
+}
+
+/// Runs of guests in one way.
+struct Row {
+    name: &'static str,
+    protocol: Protocol,
+    at_once: usize,
+    policy: GrantPolicy,
+    /// Real time and half of the work, in seconds.
+    runs: Vec<[f64; 2]>,
+}
+
+impl Row {
+    fn new(name: &'static str, protocol: Protocol, at_once: usize, policy: GrantPolicy) -> Self {
+        Self { name, protocol, at_once, policy, runs: Vec::new() }
     }
 }

@@ -9,9 +9,12 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PAGE_BYTES = 4096, CACHE_LINE = 64 };
+/* After so many spins in vain, or more, two to the power of it sleeps follow without one. */
+enum { MOST_IN_VAIN = 6 };
 
 struct page {
     /* Of the coordinator. */
@@ -20,6 +23,7 @@ struct page {
         uint32_t kind;
         uint64_t time, value;
         _Atomic uint32_t waits;     /* the coordinator waits here, and not at the socket */
+        uint32_t spin_ns;           /* how long to look for the next order before sleeping; 0 of a coordinator that does not know of it */
     } order;
     /* Of the guest. */
     struct {
@@ -33,7 +37,8 @@ struct page {
         _Atomic uint32_t coordinator;
     } sleeps;
 };
-_Static_assert(offsetof(struct page, order.waits) == 24 && offsetof(struct page, answer.next) == CACHE_LINE + 16 &&
+_Static_assert(offsetof(struct page, order.waits) == 24 && offsetof(struct page, order.spin_ns) == 28 &&
+                   offsetof(struct page, answer.next) == CACHE_LINE + 16 &&
                    offsetof(struct page, sleeps.coordinator) == 2 * CACHE_LINE + 4,
                "page.rs has the same layout");
 
@@ -65,7 +70,36 @@ bool answer_on_page(uint64_t time, uint64_t next) {
     return true;
 }
 
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Looks for an order as long as the coordinator allows: it may answer within microseconds on another core, and waking this thread takes
+ * 25 us. Where both share a core, or others compute on it, that is in vain, and then done seldom; src/guest/spin.rs is the same. */
+static void spin(void) {
+    static unsigned in_vain, to_skip;
+    uint32_t most = page->order.spin_ns;
+    if (!most) return;
+    if (to_skip) {
+        to_skip--;
+        return;
+    }
+    int64_t end = now_ns() + most;
+    do {
+        if (atomic_load(&page->order.turn) != turn) {
+            in_vain = 0;
+            return;
+        }
+        __builtin_ia32_pause();
+    } while (now_ns() < end);
+    if (in_vain < MOST_IN_VAIN) in_vain++;
+    to_skip = 1u << in_vain;
+}
+
 void wait_for_order(uint32_t *kind, uint64_t *time, uint64_t *value) {
+    spin();
     while (atomic_load(&page->order.turn) == turn) {
         atomic_store(&page->sleeps.guest, 1);
         syscall(SYS_futex, &page->order.turn, FUTEX_WAIT, turn, NULL, NULL, 0);

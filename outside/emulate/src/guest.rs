@@ -37,6 +37,7 @@ mod page;
 mod process;
 mod save;
 mod settings;
+mod spin;
 mod wait;
 mod wire;
 
@@ -52,11 +53,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use wait::Listening;
 use wire::{Inbox, Order, Record};
 
 pub use emulator::Emulator;
 pub use error::{GuestError, LastWords};
 pub use settings::{COMMAND_LINE, Card, GuestSettings};
+pub(crate) use wait::LOOK_EVERY;
 pub use wire::Frame;
 
 /// What a guest did in a grant, once it stands again.
@@ -95,6 +98,7 @@ pub struct Guest {
     monitor: Monitor,
     /// There once the plugin has greeted.
     page: Option<Page>,
+    listening: Listening,
     inbox: Inbox,
     cards: Cards,
     clock_ns: u64,
@@ -132,6 +136,7 @@ impl Guest {
             socket,
             monitor: Monitor::new(monitor, settings.patience),
             page: None,
+            listening: Listening::default(),
             inbox: Inbox::default(),
             cards: Cards::new(settings),
             clock_ns: 0,
@@ -183,7 +188,7 @@ impl Guest {
     /// Takes what the guest has sent so far; gives what it did if it stands again, and `None` while it runs.
     /// Does not wait. A guest that has run longer in real time than its settings allow is given up here.
     pub fn read(&mut self) -> Result<Option<Stopped>, GuestError> {
-        self.receive(RecvFlags::DONTWAIT)
+        if self.listening.rings() { self.read_page() } else { self.receive(RecvFlags::DONTWAIT) }
     }
 
     /// When the guest is given up unless it stands by then; `None` if it stands.
@@ -247,7 +252,8 @@ impl Guest {
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(_) => return Err(self.died()),
         };
-        self.page.as_mut().expect("a guest that stands has greeted").order(order);
+        let how = self.listening.answering(order);
+        self.page.as_mut().expect("a guest that stands has greeted").order(order, how);
         self.socket.write_all(&frames[now..]).map_err(|error| match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => self.hung(),
             _ => self.died(),
@@ -359,7 +365,7 @@ impl Guest {
     }
 }
 
-/// Readable when [`Guest::read`] may give something.
+/// Readable when [`Guest::read`] may give something, unless its [bell](Guest::bell) is listened to.
 impl AsFd for Guest {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()

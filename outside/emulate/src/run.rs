@@ -24,6 +24,7 @@ mod observer;
 pub mod placed;
 mod policy;
 mod seat;
+mod sleep;
 mod watch;
 
 use std::fmt;
@@ -37,7 +38,7 @@ use paceline_packets::{NetEvent, Packets};
 pub use checkpoint::{ResumeError, SavedMachines};
 use dispatcher::{Dispatcher, Order};
 pub use echoes::Echoes;
-pub use machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
+pub use machine::{Bell, Frame, Machine, MachineError, MachineState, Saved, Stopped};
 pub use observer::{FrameEnd, MachineActivity, MachineObserver, MachineSlice};
 pub use policy::GrantPolicy;
 use seat::Seat;

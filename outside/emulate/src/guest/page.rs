@@ -19,12 +19,13 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 use rustix::time::Timespec;
 use std::fs::{File, OpenOptions};
+use std::hint;
 use std::io;
 use std::mem::offset_of;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PAGE_BYTES: usize = 4_096;
 
@@ -45,6 +46,8 @@ struct OrderWords {
     value: AtomicU64,
     /// Whether the coordinator waits here for the answer.
     waits: AtomicU32,
+    /// How long the guest may look for the next order before it sleeps, in nanoseconds.
+    spin_ns: AtomicU32,
 }
 
 #[repr(C, align(64))]
@@ -65,10 +68,20 @@ struct SleepWords {
 
 const _: () = assert!(
     offset_of!(Words, order.waits) == 24
+        && offset_of!(Words, order.spin_ns) == 28
         && offset_of!(Words, answer.next) == 64 + 16
         && offset_of!(Words, sleeps.coordinator) == 2 * 64 + 4,
     "page.c has the same layout"
 );
+
+/// How the answer to an order is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answering {
+    /// It is at this page, from the start.
+    pub waits_here: bool,
+    /// How long the guest may look for the next order before it sleeps, in nanoseconds.
+    pub spin_ns: u32,
+}
 
 /// The page of a guest.
 pub(super) struct Page {
@@ -104,7 +117,7 @@ impl Page {
     }
 
     /// Gives the guest, which stands, an order and wakes it.
-    pub(super) fn order(&mut self, order: Order) {
+    pub(super) fn order(&mut self, order: Order, how: Answering) {
         let Words { order: words, answer, sleeps } = self.words();
         // All that the guest has said was read; what rings later is new, or was read before it rang.
         let heard = answer.bell.load(Acquire);
@@ -112,7 +125,8 @@ impl Page {
         words.kind.store(kind, Relaxed);
         words.time.store(time, Relaxed);
         words.value.store(value, Relaxed);
-        words.waits.store(0, Relaxed);
+        words.waits.store(how.waits_here.into(), Relaxed);
+        words.spin_ns.store(how.spin_ns, Relaxed);
         // 0 is no order's number: nothing was answered here before the first one.
         let turn = self.turn.wrapping_add(1).max(1);
         words.turn.store(turn, Release);
@@ -143,15 +157,41 @@ impl Page {
         std::mem::replace(&mut self.heard, bell) != bell
     }
 
+    /// Looks for the guest to ring, at most for `most`. Says whether it has.
+    pub(super) fn spin(&self, most: Duration) -> bool {
+        let bell = &self.words().answer.bell;
+        let since = Instant::now();
+        loop {
+            if bell.load(Acquire) != self.heard {
+                return true;
+            }
+            if since.elapsed() >= most {
+                return false;
+            }
+            hint::spin_loop();
+        }
+    }
+
     /// Sleeps until the guest rings, at most for `most`; may return early.
     pub(super) fn sleep(&self, most: Duration) {
+        let (bell, heard) = self.listen();
+        let most = Timespec::try_from(most).ok();
+        // Whatever ended the sleep (bell, time limit, signal), the caller looks again.
+        let _ = futex::wait(bell, futex::Flags::empty(), heard, most.as_ref());
+        self.wake_up();
+    }
+
+    /// The bell, and what it is until the guest rings: who sleeps until it is something else is woken.
+    pub(super) fn listen(&self) -> (&AtomicU32, u32) {
         let Words { answer, sleeps, .. } = self.words();
         sleeps.coordinator.store(1, Relaxed);
         fence(SeqCst);
-        let most = Timespec::try_from(most).ok();
-        // Whatever ended the sleep (bell, time limit, signal), the caller looks again.
-        let _ = futex::wait(&answer.bell, futex::Flags::empty(), self.heard, most.as_ref());
-        sleeps.coordinator.store(0, Relaxed);
+        (&answer.bell, self.heard)
+    }
+
+    /// Nobody sleeps here any more.
+    pub(super) fn wake_up(&self) {
+        self.words().sleeps.coordinator.store(0, Relaxed);
     }
 }
 

@@ -1,23 +1,102 @@
 //! Waiting for a guest: at the page that it shares with the coordinator, or at its socket.
 //!
-//! A coordinator of one guest waits at the page, where most answers are. One of several guests polls their
-//! sockets and calls [`Guest::read`]; each guest then answers over its socket.
+//! A coordinator of one guest waits at the page, where most answers are. One of several guests sleeps until
+//! one of their bells rings, or polls their sockets, and calls [`Guest::read`].
+//!
+//! Who waits for one guest has nothing else to do, and looks for its answer for some microseconds before it
+//! sleeps; the guest does the same for the next order. One of several does not: more guests than cores is the
+//! normal case, and a core on which somebody looks is one on which nobody computes.
 //!
 //! A guest that does not answer is given up after its patience in real time. One whose emulator is at work
 //! all the while is held up by what else runs on the machine: it has as much again in CPU.
 
-use super::wire::next_ns;
+use super::page::Answering;
+use super::spin::{self, Spins};
+use super::wire::{Order, next_ns};
 use super::{Guest, GuestError, GuestState, Stopped};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use std::sync::atomic::AtomicU32;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often a coordinator that waits at the page looks at the socket, which alone says that the emulator has
 /// ended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How this process waits for a guest.
+#[derive(Debug)]
+pub(super) struct Listening {
+    /// All answers that can be are at the page, since somebody listens to the bell.
+    rings: bool,
+    /// The bell has not rung since, but the socket was looked at then.
+    looked: Instant,
+    spins: Spins,
+    /// The longest spin of either side: none where there is one core.
+    longest: Duration,
+}
+
+impl Default for Listening {
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let longest = if cores > 1 { spin::LONGEST } else { Duration::ZERO };
+        Self { rings: false, looked: Instant::now(), spins: Spins::default(), longest }
+    }
+}
+
+impl Listening {
+    pub(super) fn rings(&self) -> bool {
+        self.rings
+    }
+
+    /// The guest is given an order now; how its answer is waited for.
+    pub(super) fn answering(&mut self, order: Order) -> Answering {
+        self.looked = Instant::now();
+        match (order, self.rings) {
+            // What a guest says when it is saved goes over the socket.
+            (Order::Save, _) => Answering::default(),
+            (Order::Grant { .. }, true) => Answering { waits_here: true, spin_ns: 0 },
+            (Order::Grant { .. }, false) => {
+                Answering { waits_here: false, spin_ns: self.longest.as_nanos() as u32 }
+            }
+        }
+    }
+}
 
 impl Guest {
+    /// The bell of the guest, which runs: a word, and what it is until the guest rings. Whoever sleeps until
+    /// it is something else (futex(2)) is woken when [`read`](Self::read) may give something; but not by an
+    /// emulator that has ended, for which `read` looks every 20 ms. `None` before the guest has stood for the
+    /// first time.
+    ///
+    /// From the first call on its answers come by the bell alone, which costs half as much, and the
+    /// descriptor of [`AsFd`](std::os::fd::AsFd) need not become readable.
+    pub fn bell(&mut self) -> Option<(&AtomicU32, u32)> {
+        let page = self.page.as_ref()?;
+        if !self.listening.rings {
+            self.listening.rings = true;
+            page.expect_answer();
+        }
+        Some(page.listen())
+    }
+
+    /// What the page says of a guest that runs. Asks the system only if the bell has rung, or it is time to
+    /// look whether the guest is still there.
+    pub(super) fn read_page(&mut self) -> Result<Option<Stopped>, GuestError> {
+        let Some(page) = self.page.as_mut() else { return self.receive(RecvFlags::DONTWAIT) };
+        page.wake_up();
+        if let Some((time_ns, next)) = page.answer().filter(|_| self.order.is_some()) {
+            return Ok(Some(self.stopped(time_ns, next_ns(next), GuestState::Standing)));
+        }
+        let now = Instant::now();
+        if !page.has_rung() && now.saturating_duration_since(self.listening.looked) < LOOK_EVERY {
+            return Ok(None);
+        }
+        self.listening.looked = now;
+        self.receive(RecvFlags::DONTWAIT)
+    }
+
     /// Waits until the guest stands again.
     pub fn wait(&mut self) -> Result<Stopped, GuestError> {
         loop {
@@ -36,6 +115,12 @@ impl Guest {
     fn wait_at_page(&mut self) -> Result<Option<Stopped>, GuestError> {
         let page = self.page.as_mut().expect("it has greeted");
         page.expect_answer();
+        let Listening { spins, longest, .. } = &mut self.listening;
+        let may_spin = !longest.is_zero() && spins.is_next_worth_it();
+        let has_rung = may_spin && page.spin(*longest);
+        if may_spin {
+            spins.ended(has_rung);
+        }
         if !page.has_rung() {
             page.sleep(LOOK_EVERY);
         }

@@ -6,23 +6,21 @@
 //!
 //! Invariant: the thread ends, and with it all machines, when the last federate is dropped.
 
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use paceline_engine::{Door, OutsideLps};
 use paceline_kernel::{Event, Time};
 use paceline_packets::{NetEvent, Packets};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Terms;
 use super::checkpoint::remove_unnamed;
 use super::policy::Queue;
 use super::seat::{Seat, Step};
+use super::sleep::{Alarm, Sleeper};
 use super::watch::Watch;
 
 /// What a federate is asked for.
@@ -37,41 +35,36 @@ pub(super) enum Order {
 /// The way to the thread.
 pub(super) struct Dispatcher {
     orders: Option<Sender<(usize, Order)>>,
-    /// A byte here wakes the thread.
-    bell: UnixStream,
+    alarm: Arc<Alarm>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Dispatcher {
     pub(super) fn start(model: Packets, mut seats: Vec<Seat>, terms: Terms) -> io::Result<Self> {
-        let (bell, heard) = UnixStream::pair()?;
-        bell.set_nonblocking(true)?;
-        heard.set_nonblocking(true)?;
+        let sleeper = Sleeper::new()?;
+        let alarm = sleeper.alarm();
         let (orders, inbox) = mpsc::channel();
         let (at_once, queue) = (terms.at_once.max(1), Queue::new(terms.policy));
         let watch = terms.observer.map(|observer| Watch::new(observer, &mut seats));
         let saved = vec![false; seats.len()];
-        let worker = Worker { model, seats, inbox, bell: heard, at_once, queue, watch, saved };
+        // Seats that run are at most those that may at once, and all of them before their first time.
+        let have_bells = sleeper.takes(at_once) && seats.iter().all(|seat| seat.machine().has_bell());
+        let worker = Worker { model, seats, inbox, sleeper, have_bells, at_once, queue, watch, saved };
         let thread = thread::Builder::new().name("machines".into()).spawn(move || worker.work())?;
-        Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
+        Ok(Self { orders: Some(orders), alarm, thread: Some(thread) })
     }
 
     pub(super) fn order(&self, number: usize, order: Order) {
         // A thread that is gone has said so by dropping its doors.
         let _ = self.orders.as_ref().map(|orders| orders.send((number, order)));
-        self.ring();
-    }
-
-    fn ring(&self) {
-        // A bell that is full of bytes rings already.
-        let _ = (&self.bell).write(&[1]);
+        self.alarm.ring();
     }
 }
 
 impl Drop for Dispatcher {
     fn drop(&mut self) {
         drop(self.orders.take());
-        self.ring();
+        self.alarm.ring();
         // A panic of the thread has ended the run already.
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -81,7 +74,9 @@ struct Worker {
     model: Packets,
     seats: Vec<Seat>,
     inbox: Receiver<(usize, Order)>,
-    bell: UnixStream,
+    sleeper: Sleeper,
+    /// Machines are waited for at their bells, once all have come to their first time.
+    have_bells: bool,
     at_once: usize,
     queue: Queue,
     watch: Option<Watch>,
@@ -108,6 +103,7 @@ impl Worker {
 
     /// False once no federate is left.
     fn take_orders(&mut self) -> bool {
+        self.sleeper.is_awake();
         loop {
             match self.inbox.try_recv() {
                 Ok((number, Order::Begin(lps, door))) => self.seats[number].begin(lps, door),
@@ -143,6 +139,10 @@ impl Worker {
     fn start_machines(&mut self) {
         let waiting = (0..).zip(&self.seats).filter(|(_, seat)| seat.step() == Step::Waiting);
         waiting.for_each(|(number, _)| self.queue.join(number));
+        // Those that ran beside it would be waited for at their bells, which it has not.
+        if self.have_bells && self.is_starting() {
+            return;
+        }
         let mut running = self.seats.iter().filter(|seat| seat.is_running()).count();
         while running < self.at_once {
             let standing = |number: usize| (self.seats[number].earliest_ns(), self.seats[number].work());
@@ -155,17 +155,17 @@ impl Worker {
 
     /// Sleeps until an order comes, a machine says something, or one is to be given up.
     fn sleep(&mut self) {
-        let running = || self.seats.iter().filter(|seat| seat.is_running());
-        let deadline = running().filter_map(|seat| seat.machine().deadline()).min();
-        // A little later than the deadline, so that `read` finds it passed.
-        let left = |at: Instant| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
-        let timeout = deadline.and_then(|at| Timespec::try_from(left(at)).ok());
-        let mut fds = vec![PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN)];
-        fds.extend(running().map(|seat| PollFd::from_borrowed_fd(seat.machine().fd(), PollFlags::IN)));
-        // Interrupted by a signal, it looks once more than it has to.
-        let _ = poll(&mut fds, timeout.as_ref());
-        drop(fds);
-        let mut bytes = [0; 256];
-        while matches!(self.bell.read(&mut bytes), Ok(256)) {}
+        let at_bells = self.have_bells && !self.is_starting();
+        let running = self.seats.iter_mut().filter(|seat| seat.is_running()).map(Seat::machine_mut);
+        if at_bells {
+            self.sleeper.at_words(running);
+        } else {
+            self.sleeper.at_descriptors(running.map(|machine| &*machine));
+        }
+    }
+
+    /// Whether a machine runs to its first time: until then it has no bell.
+    fn is_starting(&self) -> bool {
+        self.seats.iter().any(|seat| seat.is_running() && seat.is_starting())
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::time::Instant;
 
-use super::machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
+use super::machine::{Bell, Frame, Machine, MachineError, MachineState, Saved, Stopped};
 use crate::guest::{self, Guest, GuestState};
 
 impl Machine for Guest {
@@ -42,6 +42,14 @@ impl Machine for Guest {
 
     fn fd(&self) -> BorrowedFd<'_> {
         self.as_fd()
+    }
+
+    fn has_bell(&self) -> bool {
+        true
+    }
+
+    fn bell(&mut self) -> Option<Bell<'_>> {
+        Self::bell(self).map(|(word, heard)| Bell { word, heard })
     }
 
     fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {

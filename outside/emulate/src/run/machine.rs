@@ -2,6 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 /// An Ethernet frame, without preamble and check sequence, at a card of a machine.
@@ -50,6 +51,17 @@ pub struct Saved {
     pub kept: Vec<u8>,
 }
 
+/// A word that a machine changes when [`Machine::read`] may give something; it wakes who sleeps there
+/// (futex(2)), which costs less than a descriptor. A machine that is gone rings no more, so `read` is called
+/// every 20 ms as well.
+#[derive(Clone, Copy, Debug)]
+pub struct Bell<'a> {
+    /// The word, which the machine changes.
+    pub word: &'a AtomicU32,
+    /// What it is until then.
+    pub heard: u32,
+}
+
 /// Why a machine cannot go on, in words that name it and its virtual time.
 pub type MachineError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -74,8 +86,20 @@ pub trait Machine: Send {
     /// The machine is gone, or has not answered by its deadline.
     fn read(&mut self) -> Result<Option<Stopped>, MachineError>;
 
-    /// Readable when [`read`](Self::read) may give something.
+    /// Readable when [`read`](Self::read) may give something. Not asked for if the machine has a bell, but
+    /// while it runs to its first time.
     fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Whether it has a [bell](Self::bell). If all machines of a run have one, they are waited for there.
+    fn has_bell(&self) -> bool {
+        false
+    }
+
+    /// The bell of a machine that runs. `None` if [`read`](Self::read) gives something already, or if it has
+    /// none.
+    fn bell(&mut self) -> Option<Bell<'_>> {
+        None
+    }
 
     /// Writes the state of the machine, which stands, to a new file, from which an equal one can start. It
     /// can go on. The file of one that has switched itself off is empty.

@@ -25,7 +25,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::echoes::Echoes;
-use super::machine::{Frame, Machine, MachineError, MachineState, Saved, Stopped};
+use super::machine::{Bell, Frame, Machine, MachineError, MachineState, Saved, Stopped};
 use crate::guest::GuestError;
 pub use keep::{Kept, Parts, SwitchedOff};
 
@@ -280,6 +280,14 @@ impl Machine for Placed {
 
     fn fd(&self) -> BorrowedFd<'_> {
         if self.ready.is_some() { self.always.1.as_fd() } else { self.machine.fd() }
+    }
+
+    fn has_bell(&self) -> bool {
+        self.machine.has_bell()
+    }
+
+    fn bell(&mut self) -> Option<Bell<'_>> {
+        if self.ready.is_some() { None } else { self.machine.bell() }
     }
 
     fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {

@@ -136,6 +136,10 @@ impl Seat {
         &*self.machine
     }
 
+    pub(super) fn machine_mut(&mut self) -> &mut dyn Machine {
+        &mut *self.machine
+    }
+
     /// The earliest time at which the machine may do anything.
     pub(super) fn earliest_ns(&self) -> u64 {
         let next = self.next_ns.unwrap_or(u64::MAX);

@@ -211,6 +211,10 @@ impl Machine for SwitchedOff {
         self.always.1.as_fd()
     }
 
+    fn has_bell(&self) -> bool {
+        true
+    }
+
     fn save(&mut self, file: &Path) -> Result<Saved, MachineError> {
         File::create_new(file)?;
         Ok(Saved { logs: self.logs.clone(), kept: Vec::new() })

@@ -2,8 +2,10 @@
 //! time.
 
 use super::support::{MS, Run, SECOND, console, emulator, folder, loaded, run_to_end};
-use paceline_emulate::guest::{Emulator, Guest, GuestError, GuestState};
+use paceline_emulate::guest::{Emulator, Guest, GuestError, GuestState, Stopped};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::futex;
+use rustix::time::Timespec;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -28,6 +30,51 @@ fn a_killed_emulator_is_named_with_guest_and_virtual_time() {
     let place = format!("after {}.{:09} s of virtual time", time_ns / SECOND, time_ns % SECOND);
     let text = error.to_string();
     assert!(text.starts_with("guest web: ") && text.contains("signal 9") && text.contains(&place), "{text}");
+}
+
+/// What the guest did, by its bell alone.
+fn listen(guest: &mut Guest) -> Result<Stopped, GuestError> {
+    let most = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+    loop {
+        if let Some(stopped) = guest.read()? {
+            return Ok(stopped);
+        }
+        let (bell, heard) = guest.bell().expect("it has stood before");
+        let _ = futex::wait(bell, futex::Flags::empty(), heard, Some(&most));
+    }
+}
+
+#[test]
+fn a_bell_rings_for_answers_and_frames_and_who_cannot_ring_any_more_is_noticed() {
+    let Some(emulator) = emulator() else { return };
+    let script = "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; ping 10.0.0.2";
+    let mut settings = loaded(&emulator, &folder("bell"), script);
+    settings.patience = Duration::from_secs(3);
+    let begin = || {
+        let mut guest = Guest::start(&settings, &emulator).unwrap();
+        let mut time_ns = guest.wait().unwrap().time_ns;
+        let mut frames = 0;
+        for _ in 0..200 {
+            time_ns += 20 * MS;
+            guest.grant(time_ns, &[]).unwrap();
+            let stopped = listen(&mut guest).unwrap();
+            assert_eq!((stopped.state, stopped.time_ns), (GuestState::Standing, time_ns));
+            frames += stopped.frames.len();
+        }
+        assert!(frames >= 3, "{frames} requests for an address in four seconds");
+        guest.grant(time_ns + 1_000_000 * SECOND, &[]).unwrap();
+        (guest, time_ns)
+    };
+    let (mut guest, time_ns) = begin();
+    signal(&guest, Signal::KILL);
+    let error = listen(&mut guest).unwrap_err();
+    assert!(matches!(error, GuestError::Died { time_ns: at, .. } if at == time_ns), "{error:?}");
+    let (mut guest, time_ns) = begin();
+    signal(&guest, Signal::STOP);
+    let since = Instant::now();
+    let error = listen(&mut guest).unwrap_err();
+    assert!(matches!(error, GuestError::Hung { time_ns: at, .. } if at == time_ns), "{error:?}");
+    assert!(since.elapsed() < settings.patience + Duration::from_secs(2), "{:?}", since.elapsed());
 }
 
 #[test]
