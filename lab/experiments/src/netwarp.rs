@@ -5,6 +5,7 @@
 //! is in virtual time, which the host's load does not change.
 
 mod bench;
+mod crowd;
 mod flows;
 mod guests;
 mod order;
@@ -24,5 +25,6 @@ catalogue! {
     "netwarp-flows": "iperf3 in guests through a bottleneck with 1, 4 and 16 flows, beside our model", RealProcesses
         => flows::plan;
     "netwarp-web": "curl and nginx in guests over a backbone with a link that fails", RealProcesses => web::plan;
+    "netwarp-crowd": "Simulated clients that ask one nginx in a guest", RealProcesses => crowd::plan;
     "netwarp-pair": "What a stream, and request and response, between two guests cost", RealProcesses => pair::plan;
 }

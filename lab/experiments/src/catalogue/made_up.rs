@@ -33,7 +33,8 @@ pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
     const VALUES: &str = "error error_half_width time share waiting_share lu lu_half_width lu_polled ep overhead \
                           work packets steps wait delay_ns sent arrived dropped mbps jain median seen done \
                           mean_ms retransmissions timeouts window before detour after slowest \
-                          requests whole used round rtt_us exchanges minutes span drawn megabytes gigabits \
+                          requests whole connections slow used round rtt_us exchanges minutes span drawn \
+                          megabytes gigabits \
                           rounds of_one shared_steps shared_seconds code_seconds answer_seconds";
     move |key| {
         let mut rng = drawn(seed, key);
@@ -56,7 +57,7 @@ fn all_are_there_in_the_order_of_the_papers() {
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
                     artis-fig1 artis-fig2 artis-fig3 artis-fig4 artis-fig5 artis-threads artis-fig8 artis-fig9 artis-fig10 \
                     net-md1 net-fat-tree net-newreno net-mathis net-dctcp net-cubic-codel net-dctcp-fig17 net-unison \
-                    netwarp-tcp netwarp-order netwarp-flows netwarp-web netwarp-pair \
+                    netwarp-tcp netwarp-order netwarp-flows netwarp-web netwarp-crowd netwarp-pair \
                     cluster-prediction";
     assert_eq!(names.join(" "), expected);
 }

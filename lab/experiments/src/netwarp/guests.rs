@@ -18,7 +18,7 @@ use paceline_emulate::image::{
 use paceline_emulate::run::{Machine, Terms, federates};
 use paceline_engine::{Outside, Protocol, Simulation};
 use paceline_kernel::{LpId, Model as _, Time};
-use paceline_packets::{Packets, Stations};
+use paceline_packets::{NetResults, Packets, Stations, WebResult};
 use paceline_results::{Results as _, RunFacts};
 use tempfile::TempDir;
 
@@ -54,6 +54,8 @@ pub(super) struct Ran {
     pub captures: BTreeMap<String, Vec<u8>>,
     /// What guests wrote to their consoles, in the order of the scripts.
     pub consoles: Vec<String>,
+    /// What simulated clients of the web have seen, by host.
+    pub web: Vec<WebResult>,
 }
 
 impl Guests {
@@ -86,8 +88,9 @@ impl Guests {
         }
         let report = run.run().map_err(failed)?;
         let facts = RunFacts { events: report.events, end_time: report.end_time };
+        let web = NetResults::new(model.flows(), &report.outputs).web;
         let captures = captures(model, report.outputs, &facts)?;
-        Ok(Ran { captures, consoles: started.consoles() })
+        Ok(Ran { captures, consoles: started.consoles(), web })
     }
 
     /// Starts a guest for each script without a network: whoever drives them forwards their frames.
