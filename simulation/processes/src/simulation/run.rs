@@ -130,15 +130,24 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
 
     /// Runs all processes, on as many threads as there are to be.
     pub(super) fn run_on_crew(&mut self) -> Result<EndedBy, RunError> {
-        let Settings { threads, coordination, waiting, pin, until, .. } = self.settings;
+        let Settings { threads, rounds, pin, until, .. } = self.settings;
+        if threads > 1 {
+            self.decider = Decider::new(rounds);
+            // In many worlds no round is worth a second thread: there none is started.
+            if rounds != Rounds::Auto || pin {
+                self.start_crew()?;
+            }
+        }
+        self.work(until)
+    }
+
+    fn start_crew(&mut self) -> Result<(), RunError> {
+        let Settings { threads, coordination, waiting, pin, .. } = self.settings;
         let crew = Crew::start(threads, coordination, waiting, pin);
         let crew = crew.map_err(|error| RunError::Threads(format!("{threads} threads: {error}")))?;
-        if crew.is_some() {
-            self.decider = Decider::new(self.settings.rounds);
-        }
         crew.iter().for_each(|crew| crew.watch(&self.watch));
         self.crew = crew.map(Arc::new);
-        self.work(until)
+        Ok(())
     }
 
     /// Round after round up to `until`, some of them by the crew, where there is one.
@@ -149,19 +158,19 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             turns.watch(&self.watch);
             turns
         });
-        let ended = self.rounds(self.crew.clone().as_deref(), until, &mut round, &mut running, &mut turns);
+        let ended = self.rounds(until, &mut round, &mut running, &mut turns);
         (self.round, self.turns) = (round, Some(turns));
         ended
     }
 
     fn rounds(
         &mut self,
-        crew: Option<&Crew<P>>,
         until: Time,
         round: &mut Vec<ProcessId>,
         running: &mut Vec<Turning<P>>,
         turns: &mut Turns<P>,
     ) -> Result<EndedBy, RunError> {
+        let mut crew = self.crew.clone();
         loop {
             let step = self.core.next_round(until, round);
             // Hosts have perhaps gone or come back meanwhile.
@@ -172,7 +181,7 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 Step::Horizon => return Ok(EndedBy::Horizon),
                 Step::Deadlock(stuck) => return Err(RunError::Deadlock { time: self.core.now(), stuck }),
             }
-            let coded = self.run_round(crew, round, running, turns)?;
+            let coded = self.run_round(&mut crew, round, running, turns)?;
             self.clear_away()?;
             self.check_outputs()?;
             self.observe(round, coded);
@@ -188,10 +197,11 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// Runs the code of all processes of a round, by the crew where that is worth it or where they are at
-    /// home there, and hands in what it asks for. Says in what time, if anybody wants to know.
+    /// home there, and hands in what it asks for. Says in what time, if anybody wants to know. Where there is
+    /// no crew yet and it is worth one, it is started.
     fn run_round(
         &mut self,
-        crew: Option<&Crew<P>>,
+        crew: &mut Option<Arc<Crew<P>>>,
         round: &[ProcessId],
         running: &mut Vec<Turning<P>>,
         turns: &mut Turns<P>,
@@ -201,7 +211,11 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         counts.shared_steps += if round.len() > 1 { round.len() as u64 } else { 0 };
         let kind = self.core.kind(round[0]);
         let how = self.decider.decide(round.len(), kind);
-        let is_parallel = crew.is_some() && how.parallel && self.stepping == Stepping::No;
+        let is_parallel = how.parallel && self.stepping == Stepping::No;
+        if is_parallel && crew.is_none() {
+            self.start_crew()?;
+            crew.clone_from(&self.crew);
+        }
         let is_metered = self.meter.wants(round.len(), is_parallel);
         let is_timed = how.timed || is_metered || self.observer.is_some();
         if is_parallel {
@@ -213,9 +227,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             self.outcomes.extend(round.iter().map(|id| self.core.outcome(*id)));
         }
         let begin = is_timed.then(Instant::now);
-        let code = self.run_batches(crew, round, is_parallel, is_timed, (running, turns))?;
+        let code = self.run_batches(crew.as_deref(), round, is_parallel, is_timed, (running, turns))?;
         if how.timed {
-            self.decider.took(round.len(), kind, how.parallel, code.as_nanos() as f64);
+            self.decider.took(round.len(), kind, is_parallel, code.as_nanos() as f64);
         }
         if is_metered {
             self.meter.took(round.len(), is_parallel, code);
