@@ -5,9 +5,8 @@
 //! short time however long the line is.
 //!
 //! Invariants: a claim stands in at most one line; within a line lesser priority numbers come first, and
-//! among equals who came first, but for those that were put at the front.
-
-use std::collections::BTreeMap;
+//! among equals who came first, but for those that were put at the front; a line has no priority without
+//! claims.
 
 use paceline_kernel::Time;
 
@@ -189,14 +188,19 @@ impl Claims {
     }
 }
 
-/// Lines keep so many empty priorities: those that are used come again.
-const EMPTY: usize = 16;
+/// The claims of one priority that stand in a line: the first and the last.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    priority: i64,
+    first: u32,
+    last: u32,
+}
 
 /// Claims in the order of their priorities, and of their coming.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// By priority: the first and the last; both are [`NONE`] where there are none.
-    levels: BTreeMap<i64, (u32, u32)>,
+    /// By priority; those that have claims.
+    levels: Vec<Level>,
     length: u32,
 }
 
@@ -209,14 +213,27 @@ impl Line {
         self.length == 0
     }
 
+    /// Where a priority stands, or belongs. Most lines have one or two.
+    #[inline]
+    fn find(&self, priority: i64) -> Result<usize, usize> {
+        match &self.levels[..] {
+            [] => Err(0),
+            [level, ..] if level.priority == priority => Ok(0),
+            levels => levels.binary_search_by_key(&priority, |level| level.priority),
+        }
+    }
+
     pub(super) fn push(&mut self, claims: &mut Claims, place: u32, level: i64) {
-        let (first, last) = self.levels.entry(level).or_insert((NONE, NONE));
+        let before = match self.find(level) {
+            Ok(found) => std::mem::replace(&mut self.levels[found].last, place),
+            Err(missing) => {
+                self.levels.insert(missing, Level { priority: level, first: place, last: place });
+                NONE
+            }
+        };
         let claim = claims.at(place);
-        (claim.level, claim.before, claim.after) = (level, *last, NONE);
-        let before = std::mem::replace(last, place);
-        if before == NONE {
-            *first = place;
-        } else {
+        (claim.level, claim.before, claim.after) = (level, before, NONE);
+        if before != NONE {
             claims.at(before).after = place;
         }
         self.length += 1;
@@ -224,13 +241,16 @@ impl Line {
 
     /// Puts a claim before all others of its priority.
     pub(super) fn push_front(&mut self, claims: &mut Claims, place: u32, level: i64) {
-        let (first, last) = self.levels.entry(level).or_insert((NONE, NONE));
+        let after = match self.find(level) {
+            Ok(found) => std::mem::replace(&mut self.levels[found].first, place),
+            Err(missing) => {
+                self.levels.insert(missing, Level { priority: level, first: place, last: place });
+                NONE
+            }
+        };
         let claim = claims.at(place);
-        (claim.level, claim.before, claim.after) = (level, NONE, *first);
-        let after = std::mem::replace(first, place);
-        if after == NONE {
-            *last = place;
-        } else {
+        (claim.level, claim.before, claim.after) = (level, NONE, after);
+        if after != NONE {
             claims.at(after).before = place;
         }
         self.length += 1;
@@ -239,36 +259,31 @@ impl Line {
     pub(super) fn remove(&mut self, claims: &mut Claims, place: u32) {
         let claim = claims.at(place);
         let (level, before, after) = (claim.level, claim.before, claim.after);
-        let ends = self.levels.get_mut(&level).expect("the priority of a claim in the line is there");
-        if before == NONE {
-            ends.0 = after;
-        } else {
+        let found = self.find(level).expect("the priority of a claim in the line is there");
+        match (before, after) {
+            (NONE, NONE) => {
+                self.levels.remove(found);
+            }
+            (NONE, _) => self.levels[found].first = after,
+            (_, NONE) => self.levels[found].last = before,
+            _ => {}
+        }
+        if before != NONE {
             claims.at(before).after = after;
         }
-        if after == NONE {
-            ends.1 = before;
-        } else {
+        if after != NONE {
             claims.at(after).before = before;
-        }
-        if ends.0 == NONE && self.levels.len() > EMPTY {
-            self.levels.retain(|_, (first, _)| *first != NONE);
         }
         self.length -= 1;
     }
 
     pub(super) fn first(&self) -> Option<u32> {
-        if self.length == 0 {
-            return None;
-        }
-        self.levels.values().map(|(first, _)| *first).find(|first| *first != NONE)
+        self.levels.first().map(|level| level.first)
     }
 
     /// The last, and its priority.
     pub(super) fn last(&self) -> Option<(i64, u32)> {
-        if self.length == 0 {
-            return None;
-        }
-        self.levels.iter().rev().map(|(level, (_, last))| (*level, *last)).find(|(_, last)| *last != NONE)
+        self.levels.last().map(|level| (level.priority, level.last))
     }
 
     /// The one that follows a claim of this line.
@@ -277,8 +292,8 @@ impl Line {
         if claim.after != NONE {
             return Some(claim.after);
         }
-        let mut later = self.levels.range(claim.level..).skip(1).map(|(_, (first, _))| *first);
-        later.find(|first| *first != NONE)
+        let later = self.levels.partition_point(|level| level.priority <= claim.level);
+        self.levels.get(later).map(|level| level.first)
     }
 
     /// The one that a claim of this line follows.
@@ -287,13 +302,13 @@ impl Line {
         if claim.before != NONE {
             return Some(claim.before);
         }
-        let mut earlier = self.levels.range(..claim.level).rev().map(|(_, (_, last))| *last);
-        earlier.find(|last| *last != NONE)
+        let earlier = self.levels.partition_point(|level| level.priority < claim.level);
+        self.levels[..earlier].last().map(|level| level.last)
     }
 
     /// Whether a claim of this priority would be the first.
     pub(super) fn would_be_first(&self, level: i64) -> bool {
-        self.length == 0 || self.levels.range(..=level).all(|(_, (first, _))| *first == NONE)
+        self.levels.first().is_none_or(|first| level < first.priority)
     }
 
     /// All, the first one first.
