@@ -114,7 +114,11 @@ impl<P, N: Network> Core<P, N> {
             Request::Claim { claim, resource, want, limit } => {
                 self.resources.claim(cause, (id, claim), resource, want, limit);
             }
-            Request::Hold { claim, span } => self.resources.hold(cause, (id, claim), span),
+            Request::Hold { claim, span } => {
+                if let Some(due) = self.resources.hold(cause, (id, claim), span) {
+                    return self.calendar.enter(due, Due::Claim { process: id.0, number: claim });
+                }
+            }
             Request::Withdraw { claim, unseen } => self.withdraw_claim(id, claim, unseen),
             Request::ReleaseUnits { holder, claim, units } => {
                 self.resources.release(cause, (holder, claim), units);
@@ -166,12 +170,17 @@ impl<P, N: Network> Core<P, N> {
     /// The time of a claim is over, if it is due now.
     pub(super) fn claim_due(&mut self, process: ProcessId, number: u32) {
         self.because(Moment::at(self.now));
-        self.resources.due(self.now, process, number);
+        if let Some(at) = self.resources.due(self.now, process, number) {
+            return self.deliver(Answered { process, number, outcome: Outcome::Done, at });
+        }
         self.carry_out();
     }
 
     /// Answers whom the resources have answered, and enters what is due.
     pub(super) fn carry_out(&mut self) {
+        if self.resources.effects.are_none() {
+            return;
+        }
         let cause = self.cause;
         loop {
             let effects = &mut self.resources.effects;

@@ -146,15 +146,23 @@ impl Resources {
         }
     }
 
-    /// A process waits for a time alone.
-    pub(super) fn hold(&mut self, at: Moment, (process, number): (ProcessId, u32), span: Time) {
+    /// A process waits for a time alone: when that is, unless it never comes, or an interrupt is pending.
+    #[inline]
+    pub(super) fn hold(
+        &mut self,
+        at: Moment,
+        (process, number): (ProcessId, u32),
+        span: Time,
+    ) -> Option<Time> {
+        let due = if span == Time::MAX { None } else { at.at.checked_add(span) };
         let mut claim = Claim::new(process, number, NONE, Want::Await, at.at);
-        (claim.stage, claim.rest) = (Stage::Times, at.rest);
+        (claim.stage, claim.rest, claim.due) = (Stage::Times, at.rest, due.unwrap_or(Time::MAX));
         let place = self.claims.add(claim);
         if let Some(failure) = self.interrupts.pending(process) {
-            return self.fail(place, at, failure.with_left(span));
+            self.fail(place, at, failure.with_left(span));
+            return None;
         }
-        self.scope(at).limit(place, span);
+        due
     }
 
     /// What claims work with that are for no resource.
@@ -254,14 +262,27 @@ impl Resources {
         self.claims.find(process, number).is_some_and(|place| self.claims.get(place).due == at)
     }
 
-    /// The time of a claim is over, if it is due; by how much later or earlier than its tick.
-    pub(super) fn due(&mut self, now: Time, process: ProcessId, number: u32) {
-        let Some(place) = self.claims.find(process, number) else { return };
-        let Claim { due, rest, stage, resource, .. } = *self.claims.get(place);
+    /// The time of a claim is over, if it is due. A process that waits for that alone is answered by the
+    /// caller, at the moment that this returns.
+    #[inline]
+    pub(super) fn due(&mut self, now: Time, process: ProcessId, number: u32) -> Option<Moment> {
+        let place = self.claims.find(process, number)?;
+        let Claim { due, rest, stage, .. } = *self.claims.get(place);
         if due != now {
-            return;
+            return None;
         }
         let at = Moment { at: now, rest };
+        if stage == Stage::Times {
+            self.claims.remove(place);
+            return Some(at);
+        }
+        self.claim_due(at, place);
+        None
+    }
+
+    /// A service is over, or the time limit of a wait.
+    fn claim_due(&mut self, at: Moment, place: u32) {
+        let Claim { stage, resource, .. } = *self.claims.get(place);
         let Some((kind, mut scope)) = self.at(resource, at) else {
             return self.scope(at).settle(place, Outcome::Done);
         };

@@ -29,6 +29,13 @@ pub(in super::super) struct Effects {
     pub(in super::super) preempted: Vec<(ProcessId, Preemption)>,
 }
 
+impl Effects {
+    #[inline]
+    pub(in super::super) fn are_none(&self) -> bool {
+        self.answered.is_empty() && self.timers.is_empty() && self.preempted.is_empty()
+    }
+}
+
 pub(super) struct Scope<'r> {
     pub(super) claims: &'r mut Claims,
     pub(super) effects: &'r mut Effects,
