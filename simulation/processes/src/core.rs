@@ -265,7 +265,7 @@ impl<P, N: Network> Core<P, N> {
                 self.counts.steps += round.len() as u64;
                 return Step::Round;
             }
-            let next = self.next_time();
+            let (next, others) = self.upcoming();
             if self.living == 0 && !self.parcels.is_part() && next.is_none_or(|next| next > self.now) {
                 return Step::Ended;
             }
@@ -285,9 +285,11 @@ impl<P, N: Network> Core<P, N> {
             }
             self.catch_up(next);
             self.now = self.now.max(next);
-            self.advance_resources();
-            self.advance_network();
-            self.arrivals();
+            if others {
+                self.advance_resources();
+                self.advance_network();
+                self.arrivals();
+            }
             while let Some(due) = self.calendar.take(self.now) {
                 match due {
                     Due::Wake(process) => self.wake(process),
@@ -303,6 +305,12 @@ impl<P, N: Network> Core<P, N> {
 
     /// The time of the next change that a process may notice, if no process can run now.
     pub fn next_time(&mut self) -> Option<Time> {
+        self.upcoming().0
+    }
+
+    /// The same, and whether anything but the calendar has something to come.
+    #[inline]
+    fn upcoming(&mut self) -> (Option<Time>, bool) {
         let (processes, hosts, resources) = (&self.processes, &self.hosts, &self.resources);
         self.calendar.tidy(|at, due| match due {
             Due::Wake(number) => {
@@ -313,12 +321,14 @@ impl<P, N: Network> Core<P, N> {
         });
         let (calendar, parcels) = (self.calendar.next(), self.parcels.next());
         let network = self.network.next().map(|at| Moment::of_secs(at).at);
-        let planned = [self.profiles.next(), self.resources.next_shift()];
-        let next = [calendar, parcels, network].into_iter().chain(planned).flatten().min();
+        let (profiles, shifts) = (self.profiles.next(), self.resources.next_shift());
+        let others = [parcels, network, profiles, shifts].into_iter().flatten().min();
+        let Some(other) = others else { return (calendar, false) };
+        let next = Some(calendar.map_or(other, |calendar| calendar.min(other)));
         // Profiles of hosts and links, and plans of resources, may be endless.
         let planned = || self.profiles_matter() || self.resources.shifts_matter();
         let goes_on = || calendar.is_some() || parcels.is_some() || self.flows() || planned();
-        next.filter(|_| goes_on())
+        (next.filter(|_| goes_on()), true)
     }
 
     /// Puts the processes that can run into `round`.
