@@ -3,6 +3,7 @@
 //! Invariant: a task that is over is not run again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -25,6 +26,17 @@ pub(crate) enum Turn {
     Panicked(Box<PanicNote>),
 }
 
+/// In the place of code that is gone: of no size, so that it takes no memory.
+struct Gone;
+
+impl Future for Gone {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
 /// A process whose code can be resumed.
 pub(crate) struct Task {
     body: Body,
@@ -43,10 +55,8 @@ impl Task {
 
     /// The task itself, and one without code in its place.
     pub(crate) fn take(&mut self) -> Self {
-        let empty = Self {
-            body: Box::pin(std::future::ready(())),
-            process: ProcessState::new(self.process.id, self.process.rng),
-        };
+        let empty =
+            Self { body: Box::pin(Gone), process: ProcessState::new(self.process.id, self.process.rng) };
         std::mem::replace(self, empty)
     }
 }
@@ -132,7 +142,7 @@ impl<P: Send + 'static> Turns<P> {
         let desk = self.desk();
         (desk.now, desk.answer) = (now, None);
         let Task { body, process } = task;
-        let body = std::mem::replace(body, Box::pin(std::future::ready(())));
+        let body = std::mem::replace(body, Box::pin(Gone));
         // A panic of a process that is ending anyway is of no interest.
         let _ = self.enter(process, || catch_unwind(AssertUnwindSafe(|| drop(body))));
     }
