@@ -31,6 +31,7 @@ mod objects;
 mod outcomes;
 mod parcels;
 mod part;
+mod present;
 mod process;
 mod profiles;
 mod request;
@@ -55,13 +56,14 @@ use messages::Messages;
 use moment::Moment;
 use objects::Objects;
 use parcels::Parcels;
+use present::Lendable;
 use process::{Process, Processes};
-use resources::Resources;
 
 pub use carrier::{Carrier, Landed, Start, Whose};
 pub use numbered::Numbered;
 pub use parcels::{Leaving, Parcel};
 pub use part::Reach;
+pub(crate) use present::Present;
 pub use profiles::Profiles;
 pub use request::{Answer, Mailbox, Name, ObjectId, ObjectKind, ProcessId, Request, RequestError};
 pub use resources::WaitsFor;
@@ -136,7 +138,7 @@ pub struct Core<P, N> {
     profiles: Profiles,
     messages: Messages<P>,
     objects: Objects<P>,
-    resources: Resources,
+    resources: Lendable,
     parcels: Parcels<P>,
     /// The process that first acted beyond its host, in a part of a world.
     reached_out: Option<(ProcessId, Reach)>,
@@ -170,7 +172,7 @@ impl<P, N: Network> Core<P, N> {
             profiles: Profiles::default(),
             messages: Messages::default(),
             objects: Objects::default(),
-            resources: Resources::default(),
+            resources: Lendable::default(),
             parcels,
             reached_out: None,
             living: 0,

@@ -20,7 +20,7 @@ use std::{hint, io, thread};
 use paceline_kernel::Time;
 
 use crate::context;
-use crate::core::Answer;
+use crate::core::{Answer, Present};
 use crate::task::{Task, Turns};
 use crate::watchdog::Watch;
 
@@ -215,15 +215,24 @@ impl<P: Send + 'static> Crew<P> {
         (0..self.shared.at_home.len()).for_each(|place| self.shared.watch_list(place, watch));
     }
 
-    /// Resumes all `tasks`; `turns` gets the result of each, in their order.
-    pub(crate) fn run(&self, now: Time, tasks: &mut Vec<Turning<P>>, turns: &mut Turns<P>) {
+    /// Resumes all `tasks`, whose code may look at what is `present`, and gives that back; `turns` gets the
+    /// result of each, in their order.
+    pub(crate) fn run(
+        &self,
+        now: Time,
+        present: Option<Present>,
+        tasks: &mut Vec<Turning<P>>,
+        turns: &mut Turns<P>,
+    ) -> Option<Present> {
         let Shared { chunks, next, left, begun, done, waiting, .. } = &*self.shared;
         let (count, size) = (tasks.len(), chunks.len());
+        let (present, mut lent) = Present::for_threads(present, size);
         let mut rest = tasks.drain(..);
         for place in 0..size {
             let share = count * (place + 1) / size - count * place / size;
             let mut chunk = self.shared.chunk(place);
             chunk.now = now;
+            chunk.turns.lend(lent.next());
             chunk.tasks.extend(rest.by_ref().take(share));
         }
         drop(rest);
@@ -237,9 +246,12 @@ impl<P: Send + 'static> Crew<P> {
         done.wait(seen, *waiting);
         for place in 0..size {
             let mut chunk = self.shared.chunk(place);
+            chunk.turns.lend(None);
             tasks.append(&mut chunk.tasks);
             turns.append(&mut chunk.turns);
         }
+        drop(lent);
+        present
     }
 }
 

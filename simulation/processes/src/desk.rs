@@ -15,9 +15,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::core::{Answer, Name, ProcessId, Request};
+use crate::core::{Answer, Look, Name, Outcome, Present, ProcessId, Request, ResourceId};
 use crate::watchdog::Slot;
 use paceline_kernel::{Rng, Time};
+use paceline_network::HostId;
 
 thread_local! {
     static CURRENT: RefCell<Option<AnyDesk>> = const { RefCell::new(None) };
@@ -130,6 +131,10 @@ pub(crate) struct Desk<P> {
     pub(crate) process: ProcessState,
     pub(crate) now: Time,
     pub(crate) answer: Option<Answer<P>>,
+    /// What its code may look at.
+    pub(crate) present: Option<Present>,
+    /// How many requests there were when its turn began.
+    pub(crate) before: usize,
     /// Whether it waits for a claim in this turn.
     pub(crate) claims: bool,
     /// All that was asked for, by one process after the other.
@@ -164,7 +169,30 @@ impl<P: Send + 'static> Desk<P> {
         let process = ProcessState::new(NOBODY, Rng::new(0, 0));
         let (requests, spawned, hooks) = (Vec::new(), Vec::new(), Vec::new());
         let (now, answer, begun, name, slot) = (Time::ZERO, None, None, None, None);
-        Box::new(Self { process, now, answer, claims: false, requests, spawned, hooks, begun, name, slot })
+        let (present, before, claims) = (None, 0, false);
+        Box::new(Self {
+            process,
+            now,
+            answer,
+            present,
+            before,
+            claims,
+            requests,
+            spawned,
+            hooks,
+            begun,
+            name,
+            slot,
+        })
+    }
+
+    /// What the process, on this host, would be answered now that looks at a resource; nothing where it must
+    /// ask, as what it has asked for in this turn is not done yet.
+    pub(crate) fn look(&self, resource: ResourceId, look: Look, host: HostId) -> Option<Outcome> {
+        // Of other hosts nothing is known where a world is dealt to federates.
+        let present = self.present.as_ref().filter(|_| resource.host == host.0)?;
+        let mut asked = self.requests[self.before..].iter();
+        if asked.any(|request| request.may_change(resource)) { None } else { present.look(resource, look) }
     }
 
     /// A name, shared with the process before where that was called so.

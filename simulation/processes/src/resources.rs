@@ -15,6 +15,10 @@
 //! what takes no time cannot pass from one federate to another ([`Reach::Object`](crate::Reach)).
 //! Messages to a mailbox reach further.
 //!
+//! Who looks at what is at its own host - levels, the value of a state or an event - takes no turn for that,
+//! and sees what was there when its round began; where it has done something to the resource since, without
+//! waiting, it waits for a turn, and sees that too.
+//!
 //! The core measures resources, stores and containers: [`Report::resources`](crate::Report::resources), or
 //! [`Measured::statistics`] while the run goes on.
 
@@ -32,7 +36,7 @@ mod wait;
 use paceline_kernel::Time;
 
 use crate::Process;
-use crate::core::{Change, Failure, Outcome, ProcessId, Request, Value, Want};
+use crate::core::{Change, Failure, Outcome, ProcessId, Request, Value};
 use crate::desk::post_request;
 use wait::{Order, nothing};
 
@@ -98,8 +102,8 @@ fn change<P: Send + 'static>(cx: &Process<P>, resource: ResourceId, change: Chan
 }
 
 fn look_levels<P: Send + 'static>(cx: &Process<P>, resource: ResourceId) -> Wait<P, Levels> {
-    Wait::new(cx.id(), Order::Claim(resource, Want::Look(Look::Levels)), |_, _, outcome| match outcome {
-        Outcome::Levels(levels) => Ok(*levels),
+    Wait::new(cx.id(), Order::Look(resource, Look::Levels, cx.host()), |_, outcome| match outcome {
+        Outcome::Levels(levels) => Ok(levels),
         _ => Err(Failure::Unknown.into()),
     })
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use paceline_kernel::{PanicNote, Rng, Time, catch};
 
-use crate::core::{Answer, ProcessId, Request};
+use crate::core::{Answer, Present, ProcessId, Request};
 use crate::desk::{self, Body, Desk, Hook, ProcessState, Spawned};
 use crate::watchdog::{Slot, Watch};
 
@@ -82,6 +82,11 @@ impl<P: Send + 'static> Turns<P> {
         self.desk().slot = self.slot.clone();
     }
 
+    /// Lends to code that runs from now on what it may look at; gives back what was lent before.
+    pub(crate) fn lend(&mut self, present: Option<Present>) -> Option<Present> {
+        std::mem::replace(&mut self.desk().present, present)
+    }
+
     fn desk(&mut self) -> &mut Desk<P> {
         self.desk.as_mut().expect("no code runs now")
     }
@@ -100,6 +105,7 @@ impl<P: Send + 'static> Turns<P> {
     pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
         let desk = self.desk();
         (desk.now, desk.answer, desk.claims) = (now, answer, false);
+        desk.before = desk.requests.len();
         let Task { body, process } = task;
         if let Some(slot) = &self.slot {
             slot.begin(process.id, now);

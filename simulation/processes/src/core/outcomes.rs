@@ -119,8 +119,8 @@ impl<P, N: Network> Core<P, N> {
                     return self.calendar.enter(due, Due::Claim { process: id.0, number: claim });
                 }
             }
-            Request::Withdraw { claim, unseen } => self.withdraw_claim(id, claim, unseen),
-            Request::ReleaseUnits { holder, claim, units } => {
+            Request::Withdraw { claim, unseen, .. } => self.withdraw_claim(id, claim, unseen),
+            Request::ReleaseUnits { holder, claim, units, .. } => {
                 self.resources.release(cause, (holder, claim), units);
             }
             Request::Change(resource, change) => self.resources.change(cause, resource, change),

@@ -294,10 +294,11 @@ pub enum Request<P> {
     },
     /// To wait for a span, as a claim of this number.
     Hold { claim: u32, span: Time },
-    /// To give up a claim; with the answer to it, where that has come and was not looked at.
-    Withdraw { claim: u32, unseen: Option<Outcome> },
-    /// To give units back that a process holds by this claim, or all of them.
-    ReleaseUnits { holder: ProcessId, claim: u32, units: u32 },
+    /// To give up a claim for this resource; with the answer to it, where that has come and was not looked
+    /// at.
+    Withdraw { claim: u32, resource: ResourceId, unseen: Option<Outcome> },
+    /// To give units of this resource back that a process holds by this claim, or all of them.
+    ReleaseUnits { holder: ProcessId, claim: u32, resource: ResourceId, units: u32 },
     /// To do something to a resource.
     Change(ResourceId, Change),
     /// To interrupt the wait of another process, for this reason.

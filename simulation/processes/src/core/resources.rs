@@ -12,6 +12,7 @@
 
 mod claims;
 mod containers;
+mod glances;
 mod interrupts;
 mod kinds;
 mod scope;
@@ -29,6 +30,7 @@ use super::moment::Moment;
 use super::statistics::Sampled;
 use super::wants::{Failure, Look, Outcome, ResourceId, ResourceSpec, Want};
 use claims::{Claim, Claims, NONE, Stage};
+use glances::Glance;
 use interrupts::Interrupts;
 use kinds::{Kind, Resource};
 use scope::{Effects, Scope};
@@ -54,6 +56,8 @@ pub(super) struct Resources {
     /// Statistics before they first changed in an instant, with the place of their resource; only where what
     /// happens may be undone.
     past: Option<Vec<(Time, u32, Box<Sampled>)>>,
+    /// What changed since a round began that is handed in in parts, as it was then.
+    before: Option<BTreeMap<ResourceId, Glance>>,
 }
 
 impl Resources {
@@ -98,8 +102,12 @@ impl Resources {
     /// A resource, and what it works with.
     #[inline]
     fn at(&mut self, place: u32, at: Moment) -> Option<(&mut Kind, Scope<'_>)> {
-        let Self { claims, effects, there, warm_up, past, .. } = self;
-        let Resource { sampled, kind, .. } = there.get_mut(place as usize)?.as_mut()?;
+        let Self { claims, effects, there, warm_up, past, before, .. } = self;
+        let resource = there.get_mut(place as usize)?.as_mut()?;
+        if let Some(before) = before {
+            before.entry(resource.id).or_insert_with(|| resource.glance());
+        }
+        let Resource { sampled, kind, .. } = resource;
         let sampled = sampled.as_deref_mut();
         if let Some((past, sampled)) = past.as_mut().zip(sampled.as_ref()) {
             // What it was before the first change of an instant.

@@ -28,6 +28,8 @@ pub struct ResourceId {
 impl ResourceId {
     /// The owner of what was made before the run.
     pub const SETUP: u32 = u32::MAX;
+    /// No resource.
+    pub(crate) const NONE: Self = Self { owner: u32::MAX, number: u32::MAX, host: u32::MAX };
 }
 
 /// A value that processes hand each other, of whatever type they agree on.
@@ -283,7 +285,7 @@ pub enum Outcome {
     /// The amount that it took out of the container at this place of the core.
     Drawn(u32, f64),
     /// How full the resource is.
-    Levels(Box<Levels>),
+    Levels(Levels),
     /// Statistics of the resource.
     Statistics(Box<ResourceStatistics>),
     /// It did not come about.

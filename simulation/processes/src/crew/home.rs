@@ -10,7 +10,7 @@
 
 use std::sync::MutexGuard;
 
-use crate::core::Request;
+use crate::core::{Present, Request};
 
 use super::{Crew, Ordering, PoisonError, Shared, Time, Turning};
 use crate::context::COORDINATOR;
@@ -68,15 +68,17 @@ impl<P: Send + 'static> Shared<P> {
 }
 
 impl<P: Send + 'static> Crew<P> {
-    /// Resumes all tasks; `turns` gets the result of each, in their order, in which the tasks are returned.
-    /// Tasks without a home run on many threads if they are to be `spread`, otherwise on this one.
+    /// Resumes all tasks, whose code may look at what is `present`; `turns` gets the result of each, in their
+    /// order, in which the tasks are returned, with what was lent. Tasks without a home run on many threads
+    /// if they are to be `spread`, otherwise on this one.
     pub(crate) fn run_at_home(
         &self,
         now: Time,
+        present: Option<Present>,
         tasks: Vec<Turning<P>>,
         spread: bool,
         turns: &mut Turns<P>,
-    ) -> Vec<Task> {
+    ) -> (Vec<Task>, Option<Present>) {
         let (size, first) = (self.shared.at_home.len(), usize::from(!self.coordinator_works));
         let (count, helping) = (tasks.len(), size - first);
         let place = |number: usize, task: &Task| match task.home() {
@@ -91,12 +93,15 @@ impl<P: Send + 'static> Crew<P> {
             places.push(place);
             lists[place].push(turning);
         }
+        let (present, lent) = Present::for_threads(present, size);
+        (0..size).zip(lent).for_each(|(place, lent)| drop(self.shared.list(place).turns.lend(Some(lent))));
         self.have_done(Job::Run(now), lists);
         let mut lists: Vec<MutexGuard<'_, List<P>>> =
             (0..size).map(|place| self.shared.list(place)).collect();
+        lists.iter_mut().for_each(|list| drop(list.turns.lend(None)));
         lists.iter_mut().for_each(|list| turns.hooks().append(list.turns.hooks()));
         let mut done: Vec<_> = lists.iter_mut().map(|list| Done::of(list)).collect();
-        places.into_iter().map(|place| done[place].next(turns)).collect()
+        (places.into_iter().map(|place| done[place].next(turns)).collect(), present)
     }
 
     /// Drops the code of a task that has a home.

@@ -4,9 +4,9 @@ use paceline_kernel::Time;
 
 use super::Measured;
 use super::error::WaitError;
-use super::wait::{Order, Wait, nothing};
+use super::wait::{Claimed, Order, Wait, nothing};
 use crate::Process;
-use crate::core::{Outcome, ProcessId, ResourceId, Want};
+use crate::core::{Outcome, ResourceId, Want};
 
 /// An amount of something that is alike, such as fuel in a tank.
 ///
@@ -61,7 +61,7 @@ fn checked(amount: f64) -> f64 {
     amount
 }
 
-fn drawn(_: ProcessId, _: u32, outcome: Outcome) -> Result<(), WaitError> {
+fn drawn(_: Claimed, outcome: Outcome) -> Result<(), WaitError> {
     match outcome {
         Outcome::Drawn(..) => Ok(()),
         _ => unreachable!("who takes an amount out is answered with it"),

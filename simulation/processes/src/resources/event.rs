@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::error::WaitError;
-use super::wait::{Order, Wait, unknown};
+use super::wait::{Claimed, Order, Wait, unknown};
 use super::{change, look_levels};
 use crate::Process;
-use crate::core::{Change, Levels, Look, Outcome, ProcessId, ResourceId, Value, Want};
+use crate::core::{Change, Levels, Look, Outcome, ResourceId, Value, Want};
 
 /// Something that happens once, with a value of type `T` that all who wait for it receive, then or later.
 ///
@@ -66,12 +66,13 @@ impl<T: Clone + Send + Sync + 'static> Event<T> {
         change(cx, self.id, Change::Fail(Arc::new(reason.into())));
     }
 
-    /// Its value, if it has happened.
+    /// Its value, if it has happened; at the host of the process without a turn
+    /// ([`resources`](crate::resources)).
     pub fn value<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Option<T>> {
-        Wait::new(cx.id(), Order::Claim(self.id, Want::Look(Look::Value)), perhaps)
+        Wait::new(cx.id(), Order::Look(self.id, Look::Value, cx.host()), perhaps)
     }
 
-    /// How many wait; the level is 1 when it has happened or failed.
+    /// How many wait; the level is 1 when it has happened or failed. Without a turn as well.
     pub fn levels<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Levels> {
         look_levels(cx, self.id)
     }
@@ -82,19 +83,15 @@ impl<T: Clone + Send + Sync + 'static> Event<T> {
     }
 }
 
-pub(super) fn perhaps<T: Clone + 'static>(
-    _: ProcessId,
-    _: u32,
-    outcome: Outcome,
-) -> Result<Option<T>, WaitError> {
+pub(super) fn perhaps<T: Clone + 'static>(_: Claimed, outcome: Outcome) -> Result<Option<T>, WaitError> {
     match outcome {
         Outcome::Value(value) => Ok(value.map(|value| read(&value))),
         _ => unreachable!("who asks for a value is answered with one"),
     }
 }
 
-pub(super) fn value<T: Clone + 'static>(id: ProcessId, claim: u32, outcome: Outcome) -> Result<T, WaitError> {
-    perhaps(id, claim, outcome)?.ok_or_else(unknown)
+pub(super) fn value<T: Clone + 'static>(claimed: Claimed, outcome: Outcome) -> Result<T, WaitError> {
+    perhaps(claimed, outcome)?.ok_or_else(unknown)
 }
 
 fn read<T: Clone + 'static>(value: &Value) -> T {

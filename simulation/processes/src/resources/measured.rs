@@ -3,7 +3,7 @@
 use super::wait::{Order, Wait};
 use super::{change, look_levels};
 use crate::Process;
-use crate::core::{Change, Failure, Levels, Look, Outcome, ResourceId, ResourceStatistics, Want};
+use crate::core::{Change, Failure, Levels, Look, Outcome, ResourceId, ResourceStatistics};
 
 /// A handle of something that the core measures.
 ///
@@ -28,15 +28,15 @@ pub trait Measured: Copy {
     fn id(&self) -> ResourceId;
 
     /// How many wait now, and what is there: units in use and in all, the items of a store, the amount in a
-    /// container.
+    /// container. At the host of the process it takes no turn, as [`resources`](crate::resources) says.
     fn levels<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, Levels> {
         look_levels(cx, self.id())
     }
 
     /// What was measured until now. Waits are those for units, and of those that take out items or an amount.
     fn statistics<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, ResourceStatistics> {
-        let order = Order::Claim(self.id(), Want::Look(Look::Statistics));
-        Wait::new(cx.id(), order, |_, _, outcome| match outcome {
+        let order = Order::Look(self.id(), Look::Statistics, cx.host());
+        Wait::new(cx.id(), order, |_, outcome| match outcome {
             Outcome::Statistics(statistics) => Ok(*statistics),
             _ => Err(Failure::Unknown.into()),
         })

@@ -87,9 +87,9 @@ impl<T: Clone + Send + Sync + 'static> State<T> {
         change(cx, self.id, Change::Update(update));
     }
 
-    /// Its value now.
+    /// Its value now; at the host of the process without a turn ([`resources`](crate::resources)).
     pub fn get<P: Send + 'static>(&self, cx: &Process<P>) -> Wait<P, T> {
-        Wait::new(cx.id(), Order::Claim(self.id, Want::Look(Look::Value)), value)
+        Wait::new(cx.id(), Order::Look(self.id, Look::Value, cx.host()), value)
     }
 
     /// Nobody will use it again: it takes no memory any more.

@@ -8,9 +8,9 @@ use paceline_kernel::Time;
 
 use super::Measured;
 use super::error::WaitError;
-use super::wait::{Order, Wait, nothing};
+use super::wait::{Claimed, Order, Wait, nothing};
 use crate::Process;
-use crate::core::{Outcome, ProcessId, ResourceId, Test, Value, Want};
+use crate::core::{Outcome, ResourceId, Test, Value, Want};
 
 /// An item as the core has it: it is taken out once.
 type Item<T> = Mutex<Option<T>>;
@@ -126,14 +126,14 @@ fn take<T: Send + 'static>(value: &Value) -> T {
     item.lock().unwrap_or_else(PoisonError::into_inner).take().expect("an item is taken out once")
 }
 
-fn one<T: Send + 'static>(_: ProcessId, _: u32, outcome: Outcome) -> Result<T, WaitError> {
+fn one<T: Send + 'static>(_: Claimed, outcome: Outcome) -> Result<T, WaitError> {
     match outcome {
         Outcome::Item(_, value) => Ok(take(&value)),
         _ => unreachable!("who takes an item is answered with it"),
     }
 }
 
-fn several<T: Send + 'static>(_: ProcessId, _: u32, outcome: Outcome) -> Result<Vec<T>, WaitError> {
+fn several<T: Send + 'static>(_: Claimed, outcome: Outcome) -> Result<Vec<T>, WaitError> {
     match outcome {
         Outcome::Item(_, value) => Ok(vec![take(&value)]),
         Outcome::Items(_, values) => Ok(values.iter().map(take).collect()),

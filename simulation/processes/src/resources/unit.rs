@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use paceline_kernel::Time;
 
 use super::error::WaitError;
-use super::wait::{Order, Wait};
+use super::wait::{Claimed, Order, Wait};
 use super::{Measured, change};
 use crate::Process;
-use crate::core::{Change, Closing, Outcome, Preempted, ProcessId, Request, ResourceId, Seizure, Want};
+use crate::core::{Change, Closing, Outcome, Preempted, Request, ResourceId, Seizure, Want};
 use crate::desk::post_request_of_any;
 
 /// Units that processes hold, one or several at a time, and that others wait for: SimPy's `Resource`,
@@ -48,8 +48,7 @@ pub struct Resource(pub(super) ResourceId);
 #[derive(Debug)]
 #[must_use = "units are released when this is dropped"]
 pub struct Held<P: Send + 'static> {
-    holder: ProcessId,
-    claim: u32,
+    claimed: Claimed,
     waited: Time,
     payload: PhantomData<fn() -> P>,
 }
@@ -174,8 +173,8 @@ impl<P: Send + 'static> Held<P> {
 
     /// Releases some of the units, at most all.
     pub fn release_some(&mut self, units: u32) {
-        let (holder, claim) = (self.holder, self.claim);
-        post_request_of_any::<P>(Request::ReleaseUnits { holder, claim, units });
+        let Claimed { process: holder, claim, resource } = self.claimed;
+        post_request_of_any::<P>(Request::ReleaseUnits { holder, claim, resource, units });
     }
 }
 
@@ -185,14 +184,14 @@ impl<P: Send + 'static> Drop for Held<P> {
     }
 }
 
-fn held<P: Send + 'static>(holder: ProcessId, claim: u32, outcome: Outcome) -> Result<Held<P>, WaitError> {
+fn held<P: Send + 'static>(claimed: Claimed, outcome: Outcome) -> Result<Held<P>, WaitError> {
     match outcome {
-        Outcome::Granted(waited) => Ok(Held { holder, claim, waited, payload: PhantomData }),
+        Outcome::Granted(waited) => Ok(Held { claimed, waited, payload: PhantomData }),
         _ => unreachable!("a request is granted or fails"),
     }
 }
 
-fn served(_: ProcessId, _: u32, outcome: Outcome) -> Result<Served, WaitError> {
+fn served(_: Claimed, outcome: Outcome) -> Result<Served, WaitError> {
     match outcome {
         Outcome::Served { waited, preemptions } => Ok(Served { waited, preemptions }),
         _ => unreachable!("a service ends or fails"),

@@ -12,21 +12,33 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use paceline_kernel::Time;
+use paceline_network::HostId;
 
 use super::error::WaitError;
-use crate::core::{Answer, Failure, Outcome, ProcessId, Request, ResourceId, Want};
+use crate::core::{Answer, Failure, Look, Outcome, ProcessId, Request, ResourceId, Want};
 use crate::desk::{Desk, on_desk, on_desk_if_running};
 
 /// What a wait is for.
 #[derive(Debug)]
 pub(super) enum Order {
     Claim(ResourceId, Want),
+    /// Of a process of this host.
+    Look(ResourceId, Look, HostId),
     Hold(Time),
     Interruption,
 }
 
-/// What comes of a claim that was answered: by the process, and the number of the claim.
-pub(super) type Read<T> = fn(ProcessId, u32, Outcome) -> Result<T, WaitError>;
+/// A claim that was made: by whom, its number, and for what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claimed {
+    pub(super) process: ProcessId,
+    pub(super) claim: u32,
+    /// Of no meaning where it is for a time alone.
+    pub(super) resource: ResourceId,
+}
+
+/// What comes of a claim that was answered.
+pub(super) type Read<T> = fn(Claimed, Outcome) -> Result<T, WaitError>;
 
 /// A wait that ends with a `T`; it is to be awaited by the process from whose handle it was made.
 ///
@@ -55,11 +67,10 @@ pub(super) type Read<T> = fn(ProcessId, u32, Outcome) -> Result<T, WaitError>;
 #[derive(Debug)]
 #[must_use = "a wait does nothing before it is awaited"]
 pub struct Wait<P: Send + 'static, T> {
-    process: ProcessId,
+    claimed: Claimed,
     /// What to ask for; nothing when that was done.
     pub(super) order: Option<Order>,
     limit: Time,
-    claim: u32,
     /// Whether the claim was made and not answered.
     is_open: bool,
     read: Read<T>,
@@ -68,8 +79,12 @@ pub struct Wait<P: Send + 'static, T> {
 
 impl<P: Send + 'static, T> Wait<P, T> {
     pub(super) fn new(process: ProcessId, order: Order, read: Read<T>) -> Self {
-        let (order, payload) = (Some(order), PhantomData);
-        Self { process, order, limit: Time::MAX, claim: 0, is_open: false, read, payload }
+        let resource = match &order {
+            Order::Claim(resource, _) | Order::Look(resource, ..) => *resource,
+            Order::Hold(_) | Order::Interruption => ResourceId::NONE,
+        };
+        let (claimed, order, payload) = (Claimed { process, claim: 0, resource }, Some(order), PhantomData);
+        Self { claimed, order, limit: Time::MAX, is_open: false, read, payload }
     }
 
     /// Waits at most for this span; then it ends with [`WaitError::TimedOut`]. With a span of zero it ends in
@@ -91,9 +106,12 @@ impl<P: Send + 'static, T> Wait<P, T> {
     fn ask(&mut self, desk: &mut Desk<P>, order: Order) {
         let claim = desk.process.activities;
         desk.process.activities = claim.wrapping_add(1) & (u32::MAX >> 2);
-        (self.claim, self.is_open) = (claim, true);
+        (self.claimed.claim, self.is_open) = (claim, true);
         desk.requests.push(match order {
             Order::Claim(resource, want) => Request::Claim { claim, resource, want, limit: self.limit },
+            Order::Look(resource, look, _) => {
+                Request::Claim { claim, resource, want: Want::Look(look), limit: self.limit }
+            }
             Order::Hold(span) => Request::Hold { claim, span },
             Order::Interruption => Request::Interruption(claim),
         });
@@ -106,13 +124,19 @@ impl<P: Send + 'static, T> Future for Wait<P, T> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let order = this.order.take();
-        let outcome = on_desk(this.process, |desk: &mut Desk<P>| {
+        let outcome = on_desk(this.claimed.process, |desk: &mut Desk<P>| {
+            let seen = match &order {
+                // What is there to be seen needs no turn.
+                Some(Order::Look(resource, look, host)) => desk.look(*resource, *look, *host),
+                _ => None,
+            };
             let outcome = match order {
+                Some(_) if seen.is_some() => seen,
                 Some(order) => {
                     this.ask(desk, order);
                     None
                 }
-                None => Answer::take_outcome(&mut desk.answer, this.claim),
+                None => Answer::take_outcome(&mut desk.answer, this.claimed.claim),
             };
             desk.claims |= outcome.is_none();
             outcome
@@ -123,7 +147,7 @@ impl<P: Send + 'static, T> Future for Wait<P, T> {
                 this.is_open = false;
                 Poll::Ready(match outcome {
                     Outcome::Failed(failure) => Err(failure.into()),
-                    outcome => (this.read)(this.process, this.claim, outcome),
+                    outcome => (this.read)(this.claimed, outcome),
                 })
             }
         }
@@ -133,17 +157,17 @@ impl<P: Send + 'static, T> Future for Wait<P, T> {
 impl<P: Send + 'static, T> Drop for Wait<P, T> {
     fn drop(&mut self) {
         if self.is_open {
-            let claim = self.claim;
-            on_desk_if_running(self.process, |desk: &mut Desk<P>| {
+            let Claimed { process, claim, resource } = self.claimed;
+            on_desk_if_running(process, |desk: &mut Desk<P>| {
                 let unseen = Answer::take_outcome(&mut desk.answer, claim);
-                desk.requests.push(Request::Withdraw { claim, unseen });
+                desk.requests.push(Request::Withdraw { claim, resource, unseen });
             });
         }
     }
 }
 
 /// For claims that are answered with nothing.
-pub(super) fn nothing(_: ProcessId, _: u32, outcome: Outcome) -> Result<(), WaitError> {
+pub(super) fn nothing(_: Claimed, outcome: Outcome) -> Result<(), WaitError> {
     match outcome {
         Outcome::Done => Ok(()),
         _ => unreachable!("such a claim is answered with nothing"),

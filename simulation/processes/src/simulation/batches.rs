@@ -28,8 +28,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     /// to be measured.
     ///
     /// A large round is not run whole first: what all its processes ask for would take more memory than they
-    /// do. Nothing depends on that, as code sees no more of the world than its answer, and the time; but what
-    /// is done when a process has ended may be seen by others of the round, and is done after their turns.
+    /// do. Nothing depends on that, as code sees no more of the world than its answer, the time, and
+    /// resources as they were when the round began; but what is done when a process has ended may be seen by
+    /// others of the round, and is done after their turns.
     pub(super) fn run_batches(
         &mut self,
         crew: Option<&Crew<P>>,
@@ -52,6 +53,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         // Whoever is ended by another in this round takes its turn with its answer all the same.
         let mut answers: Answers<P> =
             (round.len() > size).then(|| round.iter().rev().map(|id| self.core.answer(*id)).collect());
+        if round.len() > size {
+            self.core.keep_sight(true);
+        }
         let (mut handed, mut run, mut code) = (0, 0, Duration::ZERO);
         while run < round.len() {
             let batch = &round[run..round.len().min(run + size)];
@@ -75,6 +79,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             if let Some(answers) = answers.as_mut().filter(|answers| answers.len() < answers.capacity() / 2) {
                 answers.shrink_to_fit();
             }
+        }
+        if round.len() > size {
+            self.core.keep_sight(false);
         }
         Ok(code)
     }

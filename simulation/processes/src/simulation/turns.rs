@@ -22,10 +22,12 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
         turns: &mut Turns<P>,
     ) {
         let now = self.core.now();
+        turns.lend(self.core.lend());
         for id in batch {
             let answer = self.answer(*id, answers);
             turns.run(self.tasks.get_mut(id.0).expect(CODE), now, answer);
         }
+        self.core.take_back(turns.lend(None));
     }
 
     /// Resumes all processes of a batch, on many threads.
@@ -42,7 +44,8 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             let answer = self.answer(*id, answers);
             running.push((self.tasks.lend(id.0).expect(CODE), answer));
         }
-        crew.run(now, running, turns);
+        let present = crew.run(now, self.core.lend(), running, turns);
+        self.core.take_back(present);
         for (id, (task, _)) in batch.iter().zip(running.drain(..)) {
             self.tasks.put_back(id.0, task);
         }
@@ -73,7 +76,9 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             (self.tasks.lend(id.0).expect(CODE), answer)
         });
         let turning = turning.collect();
-        let tasks = crew.run_at_home(self.core.now(), turning, spread, turns);
+        let present = self.core.lend();
+        let (tasks, present) = crew.run_at_home(self.core.now(), present, turning, spread, turns);
+        self.core.take_back(present);
         for (id, task) in batch.iter().zip(tasks) {
             self.tasks.put_back(id.0, task);
         }

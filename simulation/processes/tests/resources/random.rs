@@ -18,14 +18,39 @@ const STEPS: usize = 14;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Hold(u64),
-    Serve { which: usize, priority: i64, preempts: bool, takes: u64, limit: u64 },
-    Seize { which: usize, priority: i64, preempts: bool, units: u32, limit: u64 },
+    Serve {
+        which: usize,
+        priority: i64,
+        preempts: bool,
+        takes: u64,
+        limit: u64,
+    },
+    Seize {
+        which: usize,
+        priority: i64,
+        preempts: bool,
+        units: u32,
+        limit: u64,
+    },
     ReleaseFirst,
     Put(u64),
-    Get { even: bool, limit: u64 },
+    Get {
+        even: bool,
+        limit: u64,
+    },
     Fill(u32),
-    Draw { amount: u32, limit: u64 },
+    Draw {
+        amount: u32,
+        limit: u64,
+    },
+    /// At units, or at the tank.
+    Look(usize),
 }
+
+/// What is looked at beside units.
+const TANK: usize = CAPACITY.len();
+/// Levels, as what came of a step.
+const LEVELS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 const CAPACITY: [u32; 2] = [1, 2];
 const ROOM: u32 = 9;
@@ -37,7 +62,7 @@ fn programs(seed: u64) -> Vec<Vec<Step>> {
         let (takes, limit) = (1 + rng.below(1_000_000), 1 + rng.below(900_000));
         let which = rng.below(2) as usize;
         let (priority, preempts, small) = (rng.below(3) as i64, rng.chance(0.5), rng.below(4) as u32);
-        match rng.below(10) {
+        match rng.below(12) {
             0 | 1 => Step::Hold(takes),
             2 | 3 => Step::Serve { which, priority, preempts, takes, limit },
             4 => Step::Seize { which, priority, preempts, units: 1 + small % CAPACITY[which], limit },
@@ -45,7 +70,8 @@ fn programs(seed: u64) -> Vec<Vec<Step>> {
             6 => Step::Put(takes),
             7 => Step::Get { even: preempts, limit },
             8 => Step::Fill(small),
-            _ => Step::Draw { amount: small, limit },
+            9 => Step::Draw { amount: small, limit },
+            _ => Step::Look(rng.below(3) as usize),
         }
     };
     (0..PROCESSES).map(|_| (0..STEPS).map(&mut step).collect()).collect()
@@ -54,9 +80,7 @@ fn programs(seed: u64) -> Vec<Vec<Step>> {
 /// When, which process, which of its steps, and what came of it.
 type Entry = (u64, usize, usize, &'static str);
 
-fn simulated(programs: &[Vec<Step>], threads: usize) -> (Vec<Entry>, Report) {
-    let rounds = if threads > 1 { Rounds::Always } else { Rounds::Never };
-    let mut world = world().threads(threads).rounds(rounds);
+fn simulated(programs: &[Vec<Step>], mut world: World) -> (Vec<Entry>, Report) {
     let units = CAPACITY.map(|capacity| world.resource(HERE, capacity));
     let shelf: Store<u64> = world.make(HERE, Spec::store().room(3));
     let tank = world.container(HERE, ROOM.into(), 0.0);
@@ -94,6 +118,12 @@ fn simulated(programs: &[Vec<Step>], threads: usize) -> (Vec<Entry>, Report) {
                     Step::Draw { amount, limit } => {
                         tank.get(&cx, amount.into()).within(Time::ticks(limit)).await
                     }
+                    Step::Look(at) => {
+                        let seen = if at == TANK { tank.levels(&cx) } else { units[at].levels(&cx) };
+                        let level = LEVELS[seen.await.unwrap().level as usize];
+                        log.lock().unwrap().push((cx.now().as_ticks(), process, step, level));
+                        continue;
+                    }
                 };
                 let what = match ended {
                     Ok(()) => "ok",
@@ -118,7 +148,7 @@ fn random_programs_are_answered_as_the_reference_says_on_any_threads() {
     let mut preempted = 0;
     for seed in first..first + cases {
         let programs = programs(seed);
-        let (one, report) = simulated(&programs, 1);
+        let (one, report) = simulated(&programs, world());
         let right = reference::run(&programs);
         let differs = one.iter().zip(&right).find(|(one, right)| one != right);
         let at = differs.map_or(0, |(one, right)| one.0.min(right.0));
@@ -135,8 +165,10 @@ fn random_programs_are_answered_as_the_reference_says_on_any_threads() {
             "PACELINE_SEED={seed}: differs at {at}: core {core:?}, reference {reference:?}, {programs:#?}"
         );
         if seed % 4 == 0 {
-            let (two, other) = simulated(&programs, 2);
-            assert_eq!((two, other.digest), (one.clone(), report.digest), "PACELINE_SEED={seed}");
+            for others in [world().threads(2).rounds(Rounds::Always), world().federates(2).threads(2)] {
+                let (two, other) = simulated(&programs, others);
+                assert_eq!((two, other.digest), (one.clone(), report.digest), "PACELINE_SEED={seed}");
+            }
         }
         preempted += one.iter().filter(|(.., what)| *what == "preempted").count();
     }

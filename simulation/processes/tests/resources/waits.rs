@@ -230,3 +230,32 @@ fn several_waits_are_one_for_the_first_or_for_all() {
     ];
     assert_eq!(log.of(world), right);
 }
+
+#[test]
+fn who_looks_sees_what_was_there_when_its_round_began_and_what_it_has_done_itself() {
+    // More than are handed in at once on one thread.
+    const PROCESSES: usize = 2_500;
+    let run = |world: World| {
+        let mut world = world;
+        let (tank, done) = (world.container(HERE, 1e4, 1e4), world.state(HERE, 0));
+        let saw = Arc::new(Mutex::new(vec![(0.0, 0); PROCESSES]));
+        for number in 0..PROCESSES {
+            let saw = Arc::clone(&saw);
+            world.spawn("looks", HERE, async move |cx: Process<()>| {
+                cx.hold(secs(1)).await.unwrap();
+                let (level, others) = (tank.levels(&cx).await.unwrap().level, done.get(&cx).await.unwrap());
+                done.set(&cx, others + 1);
+                assert_eq!(done.get(&cx).await, Ok(1), "its own change is there, and all saw none");
+                tank.get(&cx, 1.0).await.unwrap();
+                saw.lock().unwrap()[number] = (level, others);
+            });
+        }
+        let digest = world.run().unwrap().digest;
+        let saw = std::mem::take(&mut *saw.lock().unwrap());
+        assert!(saw.iter().all(|seen| *seen == (1e4, 0)), "{saw:?}");
+        digest
+    };
+    let digest = run(world());
+    let many = world().threads(2).rounds(paceline_processes::Rounds::Always);
+    assert_eq!((run(many), run(world().federates(2))), (digest, digest));
+}

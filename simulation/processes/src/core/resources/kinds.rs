@@ -38,7 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn levels(&self) -> Levels {
+    pub(super) fn levels(&self) -> Levels {
         match self {
             Self::Units(units) => units.levels(),
             Self::Store(store) => store.levels(),
@@ -105,10 +105,8 @@ impl Resource {
     /// What a process asks of the present; nothing where a resource of this kind has none of it.
     pub(super) fn look(&self, look: Look, now: Time, warm_up: Time) -> Option<Outcome> {
         match (look, &self.kind) {
-            (Look::Levels, kind) => Some(Outcome::Levels(Box::new(kind.levels()))),
-            (Look::Value, Kind::State(state)) => Some(Outcome::Value(Some(state.value()))),
-            (Look::Value, Kind::Event(event)) => Some(Outcome::Value(event.value())),
-            (Look::Value, _) => None,
+            (Look::Levels, kind) => Some(Outcome::Levels(kind.levels())),
+            (Look::Value, kind) => kind.value(),
             (Look::Statistics, _) => Some(Outcome::Statistics(Box::new(self.statistics(now, warm_up)))),
         }
     }
@@ -152,6 +150,9 @@ impl Resources {
 
     /// Nobody will use a resource again: those that wait for it learn that it is unknown.
     fn forget(&mut self, at: Moment, id: ResourceId, place: u32) {
+        if let (Some(before), Some(resource)) = (&mut self.before, &self.there[place as usize]) {
+            before.entry(id).or_insert_with(|| resource.glance());
+        }
         self.places.remove(&id);
         (self.latest, self.there[place as usize]) = (None, None);
         self.shifts.retain(|(_, of)| *of != place);

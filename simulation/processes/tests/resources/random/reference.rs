@@ -17,7 +17,7 @@ struct Claim {
     seized: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Units {
     capacity: u32,
     waiting: Vec<Claim>,
@@ -41,6 +41,8 @@ struct Model {
     next: Vec<usize>,
     waits: Vec<Option<usize>>,
     lost: Vec<u32>,
+    /// Units, and what was in the tank, when the round began.
+    seen: (Vec<Units>, u32),
     /// By process: the steps at which it got units that it has not released, be they lost or not.
     guards: Vec<Vec<usize>>,
     ready: Vec<(usize, &'static str)>,
@@ -64,6 +66,7 @@ pub(super) fn run(programs: &[Vec<Step>]) -> Vec<Entry> {
                     }
                 }
             }
+            model.seen = (model.units.clone(), model.tank);
             for (process, _) in round {
                 model.act(process, &programs[process]);
             }
@@ -97,14 +100,41 @@ impl Model {
         self.ready.push((process, what));
     }
 
+    /// What is in use of units, or in the tank.
+    fn level(units: &[Units], tank: u32, at: usize) -> &'static str {
+        let used = |units: &Units| units.holding.iter().map(|claim| claim.units).sum();
+        LEVELS[units.get(at).map_or(tank, used) as usize]
+    }
+
+    /// What a process sees that has released what it got at these steps in its turn: nothing where it must
+    /// ask, as that was what it looks at.
+    fn look(&self, program: &[Step], at: usize, released: &[usize]) -> Option<&'static str> {
+        let is_it = |step: &usize| matches!(program[*step], Step::Seize { which, .. } if which == at);
+        let (units, tank) = &self.seen;
+        (!released.iter().any(is_it)).then(|| Self::level(units, *tank, at))
+    }
+
     /// A process runs until it waits or ends.
     fn act(&mut self, process: usize, program: &[Step]) {
+        let mut released = Vec::new();
         while let Some(step) = program.get(self.next[process]).copied() {
             let number = self.next[process];
             self.next[process] += 1;
-            if let Step::ReleaseFirst = step {
-                self.release_first(process);
-                continue;
+            match step {
+                Step::ReleaseFirst => {
+                    released.extend(self.guards[process].first());
+                    self.release_first(process);
+                    continue;
+                }
+                Step::Look(at) => {
+                    if let Some(level) = self.look(program, at, &released) {
+                        self.log.push((self.now, process, number, level));
+                        continue;
+                    }
+                    self.waits[process] = Some(number);
+                    return self.answer(process, Self::level(&self.units, self.tank, at));
+                }
+                _ => {}
             }
             self.waits[process] = Some(number);
             if self.lost[process] > 0 {
@@ -143,7 +173,7 @@ impl Model {
                 self.drawing.push((process, amount, self.now + limit));
                 self.move_amounts();
             }
-            Step::ReleaseFirst => unreachable!("that takes no wait"),
+            Step::ReleaseFirst | Step::Look(_) => unreachable!("that takes no wait"),
         }
     }
 
