@@ -19,6 +19,8 @@ use paceline_app::args::ResultArguments;
 use paceline_app::args::{
     CheckArguments, CtlCommand, OutputArguments, ResumeArguments, RunArguments, ScenarioArguments,
 };
+#[cfg(feature = "live")]
+use paceline_app::live::LiveArguments;
 use paceline_app::replicate::ReplicateArguments;
 use paceline_app::run_report::compare::ReportArguments;
 use paceline_app::study::StudyArguments;
@@ -297,6 +299,11 @@ pub struct MachineArguments {
     /// A trace has about 150 bytes for every time that a VCPU is scheduled, and for every message.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+
+    /// The live page.
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub live: LiveArguments,
 
     /// What to print.
     #[command(flatten)]

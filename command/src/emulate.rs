@@ -12,6 +12,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "live")]
+use paceline_app::OutsideFederate;
 use paceline_app::args::{ResultArguments, ResumeArguments};
 use paceline_app::failure::CommandError;
 use paceline_app::loaded::{Loaded, Source};
@@ -21,6 +23,8 @@ use paceline_app::summary::{Finished, Subject};
 use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, resume, stdout, text};
 use paceline_emulate::guest::Emulator;
 use paceline_emulate::run::placed::Failures;
+#[cfg(feature = "live")]
+use paceline_emulate::run::placed::Seen;
 use paceline_emulate::run::{GrantPolicy, MachineObserver, SavedMachines, Terms};
 use paceline_emulate::scenario::{Emulation, LeftBehind, Ready, StartError, Watched};
 use paceline_engine::determinism::{Comparison, DeterminismError, Same};
@@ -285,6 +289,14 @@ impl AnyModel for Emulated {
         let terms = Terms { at_once: cores(settings), ties: settings.ties(), policy: self.order, observer };
         let outside = started.federates(&self.emulation, settings.federates.unwrap_or(1), terms);
         let outside = outside.map_err(|error| Special::NoGuest(error.to_string()))?;
+        #[cfg(feature = "live")]
+        how.show_outside(
+            outside
+                .iter()
+                .zip(&watched.guests)
+                .map(|((number, _), guest)| guest_federate(*number, guest))
+                .collect(),
+        );
         let join = |simulation| {
             outside.into_iter().fold(simulation, |simulation: Simulation<_>, (federate, guest)| {
                 simulation.outside(federate, guest)
@@ -302,6 +314,17 @@ impl AnyModel for Emulated {
     fn compare(&self, _: &dyn AnyModel, _: &Comparison) -> Option<Result<Same, Box<DeterminismError>>> {
         None
     }
+}
+
+/// A guest as a federate of the live page.
+#[cfg(feature = "live")]
+fn guest_federate(federate: u32, (name, seen): &(String, Arc<Seen>)) -> OutsideFederate {
+    let (name, seen) = (name.clone(), Arc::clone(seen));
+    let reached = move || {
+        let reached = Time::nanos(seen.reached_ns.load(Ordering::Relaxed));
+        (reached, seen.is_running.load(Ordering::Relaxed))
+    };
+    OutsideFederate { federate, name, reached: Box::new(reached) }
 }
 
 /// How many guests run at once: as many as the run has threads.

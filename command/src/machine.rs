@@ -2,6 +2,8 @@
 //!
 //! No signal is handled here: a machine that is interrupted shows nothing.
 
+#[cfg(feature = "live")]
+mod live;
 mod page;
 mod watch;
 
@@ -9,12 +11,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use paceline_app::failure::CommandError;
+#[cfg(feature = "live")]
+use paceline_app::live::Live;
 use paceline_app::loaded::Source;
 use paceline_app::output::{Output, deliver};
 use paceline_app::progress::warn;
 use paceline_app::stdout;
 use paceline_app::text;
 use paceline_kernel::Time;
+#[cfg(feature = "live")]
+use paceline_machine::MachineSpec;
 use paceline_machine_scenarios::{MachineScenario, Outcome};
 use paceline_scenario::inputs::recorded;
 use paceline_scenario::{Scenario, ScenarioError};
@@ -23,8 +29,12 @@ use crate::args::MachineArguments;
 
 use crate::failure::Special;
 use crate::models::PROGRAM;
+#[cfg(feature = "live")]
+use live::MachinePage;
 use page::Finished;
 pub use page::{everything_of, seconds};
+#[cfg(feature = "live")]
+use watch::Watch;
 pub use watch::Watched;
 
 pub fn is_machine(scenario: &Scenario) -> bool {
@@ -59,11 +69,15 @@ pub fn run(arguments: &MachineArguments) -> Result<(), CommandError> {
     let is_for_people = !options.json && !options.quiet;
     let progress = watched.show(scenario.until_ns(), is_for_people);
     let start = Instant::now();
+    #[cfg(feature = "live")]
+    let live = serve(arguments, &scenario, &spec, &mut watch)?;
     let ran = scenario.run(kind, spec, &mut watch);
     drop(progress);
     let wall = start.elapsed();
     // The trace of a failed run is the most useful one.
     let traced = watch.finish();
+    #[cfg(feature = "live")]
+    drop(live);
     if let (Err(_), Err(failure)) = (&ran, &traced) {
         warn(&failure.problem());
     }
@@ -81,6 +95,25 @@ pub fn run(arguments: &MachineArguments) -> Result<(), CommandError> {
         Ok(written.into_iter().flatten().chain(trace).collect())
     })?;
     traced
+}
+
+/// Serves the live page of a machine, if there is to be one, and lets it wait before its first event if it is
+/// to.
+#[cfg(feature = "live")]
+fn serve(
+    arguments: &MachineArguments,
+    scenario: &MachineScenario,
+    spec: &MachineSpec,
+    watch: &mut Watch,
+) -> Result<Option<Live>, CommandError> {
+    let page = || {
+        let (policy, until_ns) = (scenario.policy(), scenario.until_ns());
+        MachinePage::new(scenario.name(), policy, until_ns, spec, arguments.live.paused)
+    };
+    let page = arguments.live.live.is_some().then(page);
+    let live = page.as_ref().map(|page| arguments.live.serve_scene(|| page.clone())).transpose()?;
+    page.iter().for_each(|page| watch.show_on(page));
+    Ok(live.flatten())
 }
 
 /// Says what would run.

@@ -5,6 +5,8 @@
 
 pub mod arguments;
 mod lines;
+#[cfg(all(feature = "live", unix))]
+mod live;
 #[cfg(target_os = "linux")]
 mod publishing;
 mod record;
@@ -84,13 +86,23 @@ fn serve(arguments: &RtiArguments) -> Result<(), CommandError> {
     #[cfg(target_os = "linux")]
     publish(&mut server, lines);
     #[cfg(unix)]
-    let _socket = status::offer(&mut server)
+    let socket = status::offer(&mut server)
         .map_err(|error| lines.log(&format!("`paceline rti status` cannot reach this: {error}")));
     let stopper = server.stopper();
+    #[cfg(all(feature = "live", unix))]
+    let live = arguments.live.serve(|| {
+        let path = socket.as_ref().ok().map(status::Socket::path);
+        live::RtiPage::new(&places, path, stopper.clone())
+    })?;
     // A server that cannot be woken looks by itself a little later.
     signals::on_first(move || drop(stopper.stop())).map_err(CommandError::Signals)?;
     lines.listening(&places)?;
     let sessions = server.run().map_err(|error| failed("the infrastructure has failed", &error));
+    // Without its socket the page asks no more: the server would not answer.
+    #[cfg(unix)]
+    drop(socket);
+    #[cfg(all(feature = "live", unix))]
+    drop(live);
     let traced = tracks.map_or(Ok(()), |tracks| tracks.finish());
     let sessions = sessions?;
     let digests = server.finish_record().map_err(|error| failed("the record cannot be written", &error))?;

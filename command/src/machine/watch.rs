@@ -1,6 +1,8 @@
-//! Looking on while machines run: how far each has come, for the display of progress, and the trace.
+//! Looking on while machines run: how far each has come, for the display of progress, the trace and the live
+//! page.
 //!
-//! Invariant: cheap without a trace - one store to an atomic number each time that a VCPU leaves its PCPU.
+//! Invariant: cheap without trace and page - one store to an atomic number each time that a VCPU leaves its
+//! PCPU.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +15,9 @@ use paceline_kernel::Time;
 use paceline_machine::{DomId, MachineSpec, Observer, PcpuId, VcpuId};
 use paceline_report::{MachineTrace, TraceHost};
 
+#[cfg(feature = "live")]
+use super::live::{MachinePage, Tracks};
+
 /// All machines that are looked at.
 #[derive(Debug, Default)]
 pub struct Watched {
@@ -24,6 +29,8 @@ pub struct Watched {
 pub struct Watch {
     clock: Arc<AtomicU64>,
     trace: Option<Trace>,
+    #[cfg(feature = "live")]
+    live: Option<Tracks>,
 }
 
 #[derive(Debug)]
@@ -38,7 +45,12 @@ impl Watched {
     pub fn watch(&mut self, policy: &'static str) -> Watch {
         let clock = Arc::new(AtomicU64::new(0));
         self.clocks.push((policy, Arc::clone(&clock)));
-        Watch { clock, trace: None }
+        Watch {
+            clock,
+            trace: None,
+            #[cfg(feature = "live")]
+            live: None,
+        }
     }
 
     /// Shows progress towards `until_ns` of every machine, if `wanted`.
@@ -76,6 +88,12 @@ impl Watch {
         Ok(())
     }
 
+    /// Shows the machine on this page, and waits before its first event if that is wanted.
+    #[cfg(feature = "live")]
+    pub fn show_on(&mut self, page: &Arc<MachinePage>) {
+        self.live.insert(Tracks::new(page)).begin();
+    }
+
     /// Ends the trace, if there is one, or says what went wrong with it.
     pub fn finish(self) -> Result<(), CommandError> {
         self.trace.map_or(Ok(()), |trace| Ok(trace.file.finish()?))
@@ -89,11 +107,19 @@ impl Observer for Watch {
             let vcpu = vcpu.0 - trace.first_vcpu[dom.index()];
             trace.file.ran(pcpu.0, dom.0, vcpu, from_ns, to_ns);
         }
+        #[cfg(feature = "live")]
+        if let Some(live) = &mut self.live {
+            live.ran(pcpu, dom, from_ns, to_ns);
+        }
     }
 
     fn lvt(&mut self, dom: DomId, at_ns: u64, lvt_ns: u64) {
         if let Some(trace) = &mut self.trace {
             trace.file.lvt(dom.0, at_ns, Time::nanos(lvt_ns));
+        }
+        #[cfg(feature = "live")]
+        if let Some(live) = &mut self.live {
+            live.lvt(dom, lvt_ns);
         }
     }
 
@@ -102,6 +128,10 @@ impl Observer for Watch {
             && from != to
         {
             trace.file.message(from.0, to.0, sent_ns, at_ns);
+        }
+        #[cfg(feature = "live")]
+        if let Some(live) = &mut self.live {
+            live.message(from, to);
         }
     }
 }

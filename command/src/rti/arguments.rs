@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+#[cfg(all(feature = "live", unix))]
+use paceline_app::live::PageArguments;
 use paceline_fedpro::Endpoint;
 
 /// Shown below the help of `paceline rti`.
@@ -23,6 +25,7 @@ Examples:
   paceline rti --record calls.rec
   paceline rti replay calls.rec
   paceline rti --trace federates.perfetto-trace
+  paceline rti --live
   paceline rti status";
 
 /// The commands of `rti`, beside serving.
@@ -76,6 +79,11 @@ pub struct RtiArguments {
     /// Writes a trace for ui.perfetto.dev into this file: what each federate did, its time and its GALT
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+
+    /// The live page.
+    #[cfg(all(feature = "live", unix))]
+    #[command(flatten)]
+    pub live: PageArguments,
 
     /// Listens at addresses that other machines reach without encryption, too
     #[arg(long)]

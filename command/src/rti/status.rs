@@ -23,6 +23,14 @@ use super::arguments::StatusArguments;
 #[derive(Debug)]
 pub struct Socket(PathBuf);
 
+impl Socket {
+    /// Where it is.
+    #[cfg(feature = "live")]
+    pub fn path(&self) -> PathBuf {
+        self.0.clone()
+    }
+}
+
 impl Drop for Socket {
     fn drop(&mut self) {
         // Without a socket there is nothing left to do.
@@ -83,7 +91,7 @@ pub fn status(arguments: &StatusArguments) -> Result<(), CommandError> {
         let Some(pid) = pid.filter(|pid: &u32| arguments.pid.is_none_or(|wanted| wanted == *pid)) else {
             continue;
         };
-        match ask(&path) {
+        match ask(&path, folder::PATIENCE) {
             Ok(text) => found.push((pid, text)),
             // Whoever was there was killed, or has ended a moment ago.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => drop(fs::remove_file(&path)),
@@ -104,23 +112,23 @@ pub fn status(arguments: &StatusArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn ask(path: &Path) -> io::Result<String> {
+pub(super) fn ask(path: &Path, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(folder::PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     Ok(text)
 }
 
-fn rows(value: &Value) -> &[Value] {
+pub(super) fn rows(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> &str {
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn seconds(value: &Value) -> String {
+pub(super) fn seconds(value: &Value) -> String {
     format!("{:.1} s", Duration::from_secs_f64(value.as_f64().unwrap_or_default()).as_secs_f64())
 }
 
@@ -155,7 +163,7 @@ fn page(object: &Value) -> String {
 /// Names in a list; beyond so many, only how many more there are.
 const LISTED: usize = 6;
 
-fn list(names: &BTreeSet<&str>) -> String {
+pub(super) fn list(names: &BTreeSet<&str>) -> String {
     let mut listed: Vec<String> = names.iter().take(LISTED).map(|name| (*name).to_owned()).collect();
     if names.len() > LISTED {
         listed.push(format!("and {}", counted(names.len() - LISTED, "other")));
@@ -165,7 +173,7 @@ fn list(names: &BTreeSet<&str>) -> String {
 
 /// Who holds up whom, and since when: each that others wait for, over however many, and that waits for
 /// nobody.
-fn hold_up(federates: &[Value]) -> String {
+pub(super) fn hold_up(federates: &[Value]) -> String {
     let mut waiters: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut since: BTreeMap<&str, f64> = BTreeMap::new();
     for federate in federates {

@@ -19,7 +19,7 @@ use crate::{Running, error_text, folder_of, paceline, says, stderr};
 /// How far a round trip may be from twice the latency: what guests compute, and the bits of four packets.
 const TOLERANCE_S: f64 = 100e-6;
 
-fn has_emulator() -> bool {
+pub fn has_emulator() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
     let folder = set("PACELINE_EMULATOR").or_else(|| Some(cache()?.join("paceline/emulator")));

@@ -2,7 +2,8 @@
 //! nothing of its result.
 
 pub mod browser;
-mod client;
+pub mod client;
+mod scenes;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -104,6 +104,12 @@ impl Running {
         Self(Some(command.spawn().expect("the program starts")))
     }
 
+    /// In place of one that was taken.
+    #[cfg(target_os = "linux")]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
     /// What it prints until it ends by itself.
     pub fn wait_with_output(mut self) -> Output {
         self.0.take().expect("it is taken once").wait_with_output().expect("it can be waited for")

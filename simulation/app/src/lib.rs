@@ -117,4 +117,6 @@ pub use lp_model::{AnyModel, How, by_serde, execute_joined};
 #[cfg(feature = "processes")]
 pub use process_model::{AnyProcessModel, processes_by_serde};
 pub use program::{Build, Kind, Program};
+#[cfg(feature = "live")]
+pub use sampling::OutsideFederate;
 pub use settings::RunSettings;

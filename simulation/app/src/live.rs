@@ -1,5 +1,8 @@
 //! The live page: a run is watched and steered in a browser, while it goes on.
 //!
+//! What is no run is shown by a [`Scene`] of its command (`scene`): machines, replications, studies, run-time
+//! infrastructures.
+//!
 //! A thread of its own serves one page by HTTP (`server`): server-sent events out, requests in by POST,
 //! through the same words as `ctl` (`crate::steer`). It samples the run ten times a second
 //! (`crate::sampling`), and puts what has changed into frames (`sample`, `frame`): numbers as JSON, curves as
@@ -15,10 +18,12 @@ mod address;
 mod frame;
 mod picture;
 mod sample;
+mod scene;
 mod server;
 
 use std::io;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -31,7 +36,10 @@ use crate::steer::{Requests, Watched};
 
 use access::Access;
 pub use address::LiveAddress;
+use frame::Frames;
 use sample::Sampler;
+use scene::frames::SceneFrames;
+pub use scene::{About, Course, Drawing, Lanes, Messages, Now, Scene, Standing, Standings};
 use server::Limits;
 
 /// The longest that a request waits for its answer of the run.
@@ -39,6 +47,32 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// From one moment of the curves to the next.
 const MOMENT: Duration = Duration::from_millis(500);
+
+/// What is said to requests.
+type Answers = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+/// The argument of a live page of what cannot be paused.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PageArguments {
+    /// Serves a page that shows how far this is while it goes on, and can stop it
+    ///
+    /// The address to open is printed. ADDRESS is PORT, HOST or HOST:PORT; unless said, a free port of this
+    /// machine that no other machine reaches. The address holds a token: whoever has it may see and stop
+    /// this. The page stays on this connection: it is not encrypted.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    pub live: Option<LiveAddress>,
+}
+
+impl PageArguments {
+    /// Serves the page of a scene, if there is to be one, until what it gives back is dropped.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be served at this address.
+    pub fn serve(&self, scene: impl FnOnce() -> Arc<dyn Scene>) -> Result<Option<Live>, CommandError> {
+        self.live.as_ref().map(|address| Live::of_scene(address, scene())).transpose()
+    }
+}
 
 /// The arguments of the live page.
 #[derive(Args, Clone, Debug)]
@@ -66,11 +100,20 @@ impl LiveArguments {
     ) -> Result<Option<Live>, CommandError> {
         self.live.as_ref().map(|address| Live::start(address, facts, watched, sampling)).transpose()
     }
+
+    /// Serves the page of a scene, if there is to be one, until what it gives back is dropped.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be served at this address.
+    pub fn serve_scene(&self, scene: impl FnOnce() -> Arc<dyn Scene>) -> Result<Option<Live>, CommandError> {
+        PageArguments { live: self.live.clone() }.serve(scene)
+    }
 }
 
 /// A page that is served; no longer when dropped.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub struct Live {
     /// Ends the server when it is dropped.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -84,6 +127,22 @@ impl Live {
         watched: &Watched,
         sampling: &mut Sampling,
     ) -> Result<Self, CommandError> {
+        let requests = Requests::new(&facts.scenario, watched.clone(), PATIENCE);
+        let sampler = Sampler::new(RunSampler::new(facts.clone(), watched.clone(), sampling, MOMENT));
+        Self::open(address, Box::new(move |request| requests.answer(request)), sampler)
+    }
+
+    /// Serves the page of a scene, and prints where.
+    fn of_scene(address: &LiveAddress, scene: Arc<dyn Scene>) -> Result<Self, CommandError> {
+        let frames = SceneFrames::new(Arc::clone(&scene));
+        Self::open(address, Box::new(move |request| scene::answer(&scene, request)), frames)
+    }
+
+    fn open(
+        address: &LiveAddress,
+        answers: Answers,
+        frames: impl Frames + Send + 'static,
+    ) -> Result<Self, CommandError> {
         let failed = |what: &str, reason: &dyn std::fmt::Display| {
             CommandError::Option(format!(
                 "--live {address}: {what}: {reason}; allowed: PORT, HOST or HOST:PORT"
@@ -93,11 +152,9 @@ impl Live {
         let local = listener.local_addr().map_err(|reason| failed("has no address", &reason))?;
         let access =
             Access::new(local).map_err(|reason| failed("no random numbers for the token", &reason))?;
-        let requests = Requests::new(&facts.scenario, watched.clone(), PATIENCE);
-        let sampler = Sampler::new(RunSampler::new(facts.clone(), watched.clone(), sampling, MOMENT));
         let url = access.url();
         let (end, ended) = oneshot::channel();
-        let thread = serve(listener, access, requests, sampler, ended)
+        let thread = serve(listener, access, answers, frames, ended)
             .map_err(|reason| failed("cannot be served", &reason))?;
         eprintln!("Live page: {url}");
         Ok(Self { end: Some(end), thread: Some(thread) })
@@ -118,8 +175,8 @@ impl Drop for Live {
 fn serve(
     listener: TcpListener,
     access: Access,
-    requests: Requests,
-    sampler: Sampler,
+    answers: Answers,
+    frames: impl Frames + Send + 'static,
     ended: oneshot::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking(true)?;
@@ -129,8 +186,7 @@ fn serve(
         let _inside = runtime.enter();
         tokio::net::TcpListener::from_std(listener)?
     };
-    let serve = move || {
-        runtime.block_on(server::serve(listener, access, requests, sampler, ended, Limits::default()))
-    };
+    let serve =
+        move || runtime.block_on(server::serve(listener, access, answers, frames, ended, Limits::default()));
     Builder::new().name("paceline-live".into()).spawn(serve)
 }

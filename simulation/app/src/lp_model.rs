@@ -21,6 +21,8 @@ use crate::failure::CommandError;
 use crate::log::EventLog;
 use crate::memory::Estimate;
 use crate::progress::{self, Progress};
+#[cfg(feature = "live")]
+use crate::sampling::OutsideFederate;
 use crate::sampling::Sampling;
 use crate::settings::RunSettings;
 use crate::steer::Steering;
@@ -142,6 +144,15 @@ pub struct How<'t> {
     pub(crate) log: Option<Arc<EventLog>>,
     /// The files that the scenario names.
     pub(crate) inputs: Vec<Input>,
+}
+
+#[cfg(feature = "live")]
+impl How<'_> {
+    /// Shows these federates, which are outside, by their names on the live page. What is known of them first
+    /// stays.
+    pub fn show_outside(&self, outside: Vec<OutsideFederate>) {
+        drop(self.sampling.outside.set(outside));
+    }
 }
 
 /// Runs a model, and gives what it says of the run. `join` has a last look at the run before it starts: it

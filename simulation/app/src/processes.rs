@@ -94,6 +94,7 @@ pub fn run(program: &Program, source: &Source, results: &ResultArguments) -> Res
         until: settings.until,
         protocol: None,
         lookahead: Time::ZERO,
+        processes: 1,
         // Its counts begin anew with each look: it has one reader.
         ring: None,
     };

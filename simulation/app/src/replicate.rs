@@ -7,11 +7,13 @@
 //!
 //! Where things are: `plan` decides how many run at once, `lanes` runs them, `watched` looks at them and ends
 //! them, `fate` is what came of each, `together` what they say as a sample, `page` what is printed and
-//! written.
+//! written, `live` their page while they run.
 
 pub mod arguments;
 mod fate;
 mod lanes;
+#[cfg(feature = "live")]
+mod live;
 mod page;
 mod plan;
 mod replicas;
@@ -35,6 +37,8 @@ use crate::output::{Output, deliver};
 use crate::signals;
 
 use fate::Fate;
+#[cfg(feature = "live")]
+use live::ReplicationsPage;
 use page::Replicated;
 use plan::Plan;
 use watched::Watched;
@@ -59,9 +63,21 @@ pub fn replicate(
     let options = arguments.output;
     let is_for_people = !options.json && !options.quiet;
     let progress = watched.show(&plan, is_for_people);
+    #[cfg(feature = "live")]
+    let (page, live) = {
+        let page = arguments.live.live.is_some().then(|| ReplicationsPage::new(&plan, &watched));
+        let live = page.as_ref().map(|page| arguments.live.serve(|| page.clone())).transpose()?;
+        (page, live)
+    };
+    let note = |_seed: u64, _fate: &Fate| {
+        #[cfg(feature = "live")]
+        page.iter().for_each(|page| page.note(_seed, _fate));
+    };
     let start = Instant::now();
-    let fates = run_all(&plan, &watched, out);
+    let fates = run_all(&plan, &watched, out, note);
     drop(progress);
+    #[cfg(feature = "live")]
+    drop(live);
     let replicated = Replicated::new(&plan, fates?, start.elapsed());
     let summary = match (options.json, options.quiet) {
         (true, _) => format!("{:#}\n", replicated.everything()),
@@ -80,12 +96,20 @@ pub fn replicate(
     }
 }
 
-fn run_all(plan: &Plan, watched: &Watched, out: Option<&Path>) -> Result<Vec<Fate>, CommandError> {
+/// Runs all, and calls `note` with the seed and the fate of each as it comes.
+fn run_all(
+    plan: &Plan,
+    watched: &Watched,
+    out: Option<&Path>,
+    note: impl Fn(u64, &Fate),
+) -> Result<Vec<Fate>, CommandError> {
     let mut fates: Vec<Fate> = (0..plan.replications).map(|_| Fate::NotBegun).collect();
     let job = |number| watched.during(number, |replica| run_one(plan, number, replica, out));
     let panicked = |panic: Caught| Err(RunError::from(panic).into());
     let ran = lanes::side_by_side(plan.replications, plan.at_once, job, panicked, |number, result| {
-        fates[number as usize] = result.unwrap_or_else(Fate::Failed);
+        let fate = result.unwrap_or_else(Fate::Failed);
+        note(plan.seed(number), &fate);
+        fates[number as usize] = fate;
     });
     ran.map_err(|error| RunError::Threads(format!("no replication can begin: {error}")))?;
     Ok(fates)

@@ -194,8 +194,9 @@ pub fn carry_out(
     let is_elastic = settings.protocol != Protocol::Sequential;
     let watched = Watched::Lps { steering: steering.clone(), is_elastic };
     let control = Control::of_run(&scenario, &watched);
-    let (facts, mut sampling) =
-        (Facts::of_lps(&scenario, kind.name, model.lookahead(), &settings), Sampling::default());
+    let facts =
+        Facts::of_lps(&scenario, kind.name, model.lookahead(), &settings, processes_of(joined.as_ref()));
+    let mut sampling = Sampling::default();
     #[cfg(feature = "live")]
     let live = results.live.serve(&watched, &facts, &mut sampling)?;
     let recorder = output.as_ref().and_then(|_| Recorder::start(&facts, &watched, &mut sampling));
@@ -237,6 +238,15 @@ pub fn carry_out(
     drop(control);
     let sampled = recorded.map(|recorded| (recorded, Origin::of(source)));
     finish(&finished, Written { output, files, log, sampled }, traced, results)
+}
+
+/// How many processes a run has.
+fn processes_of(joined: Option<&Together>) -> u32 {
+    #[cfg(target_os = "linux")]
+    let others = joined.map(|joined| joined.link().0.ranks());
+    #[cfg(not(target_os = "linux"))]
+    let others = joined.map(|never| match *never {});
+    others.unwrap_or(1)
 }
 
 /// Opens the log of a run, if there is to be one, which is possible in one process only, as is `--owned`.

@@ -40,18 +40,21 @@ pub(crate) struct Facts {
     pub(crate) protocol: Option<&'static str>,
     /// The lookahead, where there is a protocol.
     pub(crate) lookahead: Time,
+    /// The processes of the run, of which the first one is sampled.
+    pub(crate) processes: u32,
     /// The turns of processes, where they are counted.
     #[cfg(feature = "processes")]
     pub(crate) ring: Option<Ring>,
 }
 
 impl Facts {
-    /// Of a run of LPs.
+    /// Of a run of LPs in so many processes.
     pub(crate) fn of_lps(
         scenario: &str,
         model: &'static str,
         lookahead: Time,
         settings: &RunSettings,
+        processes: u32,
     ) -> Self {
         Self {
             scenario: scenario.to_owned(),
@@ -59,16 +62,44 @@ impl Facts {
             until: settings.until,
             protocol: Some(settings.protocol.name()),
             lookahead,
+            processes,
             #[cfg(feature = "processes")]
             ring: None,
         }
     }
 }
 
+/// A federate that another program runs.
+#[cfg(feature = "live")]
+pub struct OutsideFederate {
+    /// Its number.
+    pub federate: u32,
+    /// What it is called.
+    pub name: String,
+    /// How far it is, and whether it runs.
+    pub reached: Box<dyn Fn() -> (Time, bool) + Send + Sync>,
+}
+
+#[cfg(feature = "live")]
+impl std::fmt::Debug for OutsideFederate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutsideFederate")
+            .field("federate", &self.federate)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Federates that are outside, once they are known. Clones share them.
+#[cfg(feature = "live")]
+pub(crate) type OutsideFederates = Arc<std::sync::OnceLock<Vec<OutsideFederate>>>;
+
 /// Where a run is watched from: what its workers write to, and where its own thread leaves what it sees.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sampling {
     pub(crate) gauges: Gauges,
+    #[cfg(feature = "live")]
+    pub(crate) outside: OutsideFederates,
     slots: Vec<Arc<Slot>>,
 }
 
@@ -113,6 +144,8 @@ pub(crate) struct Sampler {
     pub(crate) facts: Facts,
     pub(crate) watched: Watched,
     pub(crate) gauges: Gauges,
+    #[cfg(feature = "live")]
+    pub(crate) outside: OutsideFederates,
     slot: Arc<Slot>,
     start: Instant,
     speed: Speed,
@@ -138,6 +171,8 @@ impl Sampler {
             facts,
             watched,
             gauges: sampling.gauges.clone(),
+            #[cfg(feature = "live")]
+            outside: Arc::clone(&sampling.outside),
             slot: sampling.slot(),
             start: Instant::now(),
             speed: Speed::start(),

@@ -106,6 +106,12 @@ impl Steering {
         self.state().pace
     }
 
+    /// Whether nobody drives the run any more, or ever.
+    #[cfg(feature = "live")]
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().stage == Stage::Over
+    }
+
     pub(crate) fn monitor(&self) -> &Monitor {
         &self.0.monitor
     }

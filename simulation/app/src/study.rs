@@ -5,10 +5,12 @@
 //! cores better than several threads of one run.
 //!
 //! Where things are: `plan` reads the study, `child` runs one run, `side_by_side` runs those that are needed
-//! and keeps their rows, `summary` is what is printed and written.
+//! and keeps their rows, `summary` is what is printed and written, `live` the page while they run.
 
 pub mod arguments;
 mod child;
+#[cfg(feature = "live")]
+mod live;
 mod plan;
 mod side_by_side;
 mod summary;
@@ -33,6 +35,8 @@ use crate::signals;
 
 use arguments::{MergeArguments, Part};
 use child::Lifelines;
+#[cfg(feature = "live")]
+use live::StudyPage;
 use plan::{Plan, ReplicasOf};
 use side_by_side::Runs;
 use summary::Summary;
@@ -61,7 +65,8 @@ fn run(
     file: &Path,
     arguments: &StudyArguments,
 ) -> Result<(), CommandError> {
-    let plan = Plan::read(program, replicas, (file, &arguments.overrides), arguments.out.as_deref())?;
+    let plan =
+        Arc::new(Plan::read(program, replicas, (file, &arguments.overrides), arguments.out.as_deref())?);
     let slice = arguments.array.map(|Part(slice)| slice);
     let output = if slice.is_none() { Some(open_output(&plan)?) } else { None };
     if slice.is_some() {
@@ -81,9 +86,18 @@ fn run(
     let (stop, start) = (runs.stopper(), Instant::now());
     signals::on_first(move || stop.stop()).map_err(CommandError::Signals)?;
     let wanted = !arguments.output.json && !arguments.output.quiet;
+    #[cfg(feature = "live")]
+    let live = arguments.live.serve(|| {
+        let handles = (runs.looker(), runs.stopper());
+        StudyPage::new(&plan, handles, arguments.array, at_once)
+    })?;
     let progress = runs.show(wanted);
-    let done = runs.run(at_once)?;
+    let ran = runs.run(at_once);
     drop(progress);
+    #[cfg(feature = "live")]
+    drop(live);
+    ran?;
+    let done = runs.conclude();
     let result = plan.result(&done.targets, &done.rows)?;
     let summary = Summary { result, at_once: Some(at_once), new: done.new, wall: start.elapsed(), slice };
     let concluded = conclude(&summary, output, arguments.output);
@@ -124,7 +138,8 @@ fn merge(
     let lifelines = Arc::new(Lifelines::default());
     let runs = Runs::new(&plan, plan.course(None), rows, BTreeSet::new(), journal, lifelines);
     runs.stopper().stop();
-    let done = runs.run(1)?;
+    runs.run(1)?;
+    let done = runs.conclude();
     let result = plan.result(&done.targets, &done.rows)?;
     let summary = Summary { result, at_once: None, new, wall: start.elapsed(), slice: None };
     conclude(&summary, Some(output), arguments.output)?;

@@ -22,6 +22,6 @@ pub mod sample;
 mod settings;
 
 pub use levels::{Level, Levels, Span};
-pub use page::{page, point_table};
+pub use page::{figures, page, point_table};
 pub use result::{Run, StudyResult, label};
 pub use settings::{Factor, Goal, Kind, Metric, Setting, Stop, Streams, Study};

@@ -66,6 +66,11 @@ fn lead(result: &StudyResult<'_>) -> Vec<String> {
     lead
 }
 
+/// The figures of a metric: the effects of factors, and those of two together.
+pub fn figures(result: &StudyResult<'_>, metric: &str) -> Vec<Figure> {
+    of_metric(result, metric).figures
+}
+
 fn of_metric(result: &StudyResult<'_>, metric: &str) -> Chapter {
     let sample = result.sample(metric);
     let means = sample.means();

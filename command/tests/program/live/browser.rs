@@ -228,3 +228,63 @@ fn the_page_works_in_a_browser() {
     browser.picture("ended");
     assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
 }
+
+/// Which of the buttons of the page can be seen.
+const BUTTONS: &str = "[...document.querySelectorAll('#controls button, #controls select')]\
+    .filter(one => one.offsetParent).map(one => one.id)";
+
+#[test]
+fn pages_of_machines_and_replications_work_in_a_browser() {
+    let Some(program) = chromium() else {
+        eprintln!("skipped: there is no Chromium, neither in PATH nor in ~/.cache/ms-playwright");
+        return;
+    };
+    let (folder, profile) = (folder(), tempfile::tempdir().expect("a folder can be made"));
+    std::fs::write(folder.path().join("machine.toml"), super::scenes::MACHINE).expect("it can be written");
+    let page = Page::start(folder.path(), &["machine", "machine.toml", "--json", "--live", "--paused"]);
+    let mut browser = Browser::open(&program, profile.path(), &page.url());
+    browser.view(1600, "light");
+    browser.until("document.getElementById('state')?.textContent === 'paused'");
+    assert_eq!(browser.value(BUTTONS), json!(["pause", "go", "step", "pace"]), "only what it answers");
+    browser.press("e");
+    browser.until("document.getElementById('said').lastElementChild?.textContent.includes('leaves PCPU')");
+    browser.press("w");
+    browser.value("{ const box = document.getElementById('pace'); box.value = '1'; box.dispatchEvent(new Event('change')) }");
+    browser.press("r");
+    browser.until("document.getElementById('herd-section').hidden === false");
+    browser.until("document.querySelectorAll('#curves svg').length > 1");
+    browser.press("p");
+    browser.until("document.getElementById('state').textContent === 'paused'");
+    for canvas in ["lanes", "herd", "matrix"] {
+        let colours = browser.value(&format!("({COLOURS})('{canvas}')"));
+        assert!(colours.as_u64() > Some(4), "{canvas} has {colours} colours");
+    }
+    looked_at(&mut browser, "machine");
+    let said = browser.value("document.getElementById('said').children.length");
+    assert_eq!(said, 4, "a key without its button asks nothing");
+    page.post("pace free");
+    page.post("go");
+    page.finish();
+    browser.until("document.getElementById('state').textContent === 'ended'");
+
+    let many = ["replicate", "phold.toml", "--replications", "10000", "--json", "--live"];
+    let page = Page::start(folder.path(), &many);
+    browser.call("Page.navigate", json!({ "url": page.url() }));
+    browser.until("document.querySelectorAll('#tables td').length > 10");
+    browser.until("document.querySelectorAll('#curves svg').length > 1");
+    assert_eq!(browser.value(BUTTONS), json!(["stop"]));
+    looked_at(&mut browser, "replicate");
+    browser.value("{ document.getElementById('stop').click(); document.getElementById('stop').click() }");
+    browser.until("document.getElementById('state').textContent === 'ended'");
+    page.finish_with(130);
+    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
+}
+
+/// Nothing is wider than the page, on any screen and in any colours.
+fn looked_at(browser: &mut Browser, name: &str) {
+    for (width, scheme) in [(1600, "light"), (1600, "dark"), (400, "light"), (400, "dark")] {
+        browser.view(width, scheme);
+        browser.until(&format!("innerWidth === {width} && document.documentElement.scrollWidth <= {width}"));
+        browser.picture(&format!("{name}-{width}-{scheme}"));
+    }
+}

@@ -23,10 +23,18 @@ pub struct Page {
 impl Page {
     /// Starts `paceline run SCENARIO --live` with these options, and finds where its page is.
     pub fn of_run(folder: &Path, scenario: &str, options: &[&str]) -> Self {
+        Self::start(folder, &[&["run", scenario, "--json", "--live"], options].concat())
+    }
+
+    /// Starts the program with these arguments, and finds where its page is.
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
         let piped = command.current_dir(folder).env("XDG_RUNTIME_DIR", folder).stdout(Stdio::piped());
-        let arguments = [&["run", scenario, "--json", "--live"], options].concat();
-        let mut run = Running::start(piped.stderr(Stdio::piped()).args(arguments));
+        Self::of(Running::start(piped.stderr(Stdio::piped()).args(arguments)))
+    }
+
+    /// The page of a program that was started with pipes.
+    pub fn of(mut run: Running) -> Self {
         let mut lines = BufReader::new(run.stderr.take().expect("it is piped"));
         let mut line = String::new();
         while !line.starts_with("Live page: ") {
@@ -98,10 +106,16 @@ impl Page {
 
     /// The summary of a run that ends with this exit status.
     pub fn finish_with(self, status: i32) -> Value {
+        let (printed, said) = self.end(status);
+        serde_json::from_slice(&printed).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    /// What a program has printed and said that ends with this exit status.
+    pub fn end(self, status: i32) -> (Vec<u8>, String) {
         let output = self.run.wait_with_output();
         let said = self.said.join().expect("it only reads");
         assert_eq!(output.status.code(), Some(status), "{said}");
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+        (output.stdout, said)
     }
 }
 

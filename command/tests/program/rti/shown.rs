@@ -11,7 +11,8 @@ use rustix::process::Signal;
 
 use super::client::Client;
 use super::{MODULE, Served, create};
-use crate::{error_text, folder_of, says};
+use crate::live::client::Page;
+use crate::{Running, error_text, folder_of, says};
 
 fn join(client: &mut Client, name: &str) {
     client.ask(request::Connect {});
@@ -113,6 +114,32 @@ fn a_trace_has_what_each_federate_did_its_time_and_its_galt() {
     // While it waits its GALT rises with the time of the other one, which has a lookahead of 1.
     assert_eq!(values("GALT of ahead").last(), Some(&3.0));
     assert!(values("GALT of ahead").contains(&1.5), "{:?}", values("GALT of ahead"));
+}
+
+#[test]
+fn a_page_shows_who_holds_up_whom_and_stops_the_infrastructure() {
+    let folder = folder_of(&[]);
+    let (mut served, mut clients) = served(folder.path(), &["--live"], None);
+    advance(&mut clients[0], 0.5);
+    advance(&mut clients[1], 2.5);
+    let page = Page::of(std::mem::replace(&mut served.child, Running::none()));
+    let mut frames = page.events();
+    let mut now = frames.until("now");
+    // A page that was not watched asks for the federations with its first frame.
+    while now["herd"]["names"].as_array().is_none_or(|names| names.len() < 2) {
+        now = frames.until("now");
+    }
+    let herd = &now["herd"];
+    assert_eq!(herd["names"], serde_json::json!(["behind", "ahead"]));
+    assert_eq!(herd["front"][1], 2.5, "{herd}");
+    says(herd["said"].as_str().expect("words"), &["F: behind holds up ahead since"]);
+    let tables = frames.until("tables");
+    assert_eq!(tables[0]["rows"][1][4], "behind", "{tables}");
+    let (status, said) = page.post("pause");
+    assert_eq!(status, 422);
+    says(&said, &["a run-time infrastructure of HLA 4", "allowed: status, stop"]);
+    assert_eq!(page.post("stop").0, 200);
+    page.end(130);
 }
 
 #[test]

@@ -7,7 +7,27 @@ use std::sync::Arc;
 use axum::response::sse::Event;
 
 /// The parts of a frame, by the name of their events. `now` changes with each frame.
-pub(super) const PARTS: [&str; 5] = ["now", "layout", "loads", "curves", "matrix"];
+pub(super) const PARTS: [&str; 7] = ["now", "layout", "loads", "curves", "matrix", "lanes", "tables"];
+
+/// The places in [`PARTS`].
+pub(super) mod part {
+    pub(in crate::live) const NOW: usize = 0;
+    pub(in crate::live) const LAYOUT: usize = 1;
+    pub(in crate::live) const LOADS: usize = 2;
+    pub(in crate::live) const CURVES: usize = 3;
+    pub(in crate::live) const MATRIX: usize = 4;
+    pub(in crate::live) const LANES: usize = 5;
+    pub(in crate::live) const TABLES: usize = 6;
+}
+
+/// Makes frames for all clients.
+pub(super) trait Frames {
+    /// Whether anybody watches.
+    fn is_watched(&mut self, is_watched: bool);
+
+    /// The frame of now; the last one where what is shown has ended.
+    fn sample(&mut self, is_last: bool) -> Frame;
+}
 
 /// A part of the data, as it is sent.
 #[derive(Clone, Debug, Default)]

@@ -17,6 +17,11 @@ fn step(load: f64) -> u8 {
 
 /// What stays while nothing moves, and what changes.
 pub(super) fn texts(picture: &Picture) -> (String, String) {
+    named_texts(picture, &[])
+}
+
+/// The same of points that have names.
+pub(super) fn named_texts(picture: &Picture, names: &[String]) -> (String, String) {
     let Picture { title, load, points, edges, fields, .. } = picture;
     let extent = Extent::of(points);
     let about = |kind: &str| json!({ "kind": kind, "title": title, "load": load, "ratio": extent.ratio() });
@@ -41,6 +46,9 @@ pub(super) fn texts(picture: &Picture) -> (String, String) {
     });
     let mut layout = about("points");
     layout["points"] = places.collect::<Vec<_>>().into();
+    if !names.is_empty() {
+        layout["names"] = names.into();
+    }
     let known = |edge: &&paceline_results::Edge| (edge.from.max(edge.to) as usize) < points.len();
     layout["edges"] =
         edges.iter().filter(known).flat_map(|edge| [edge.from, edge.to]).collect::<Vec<_>>().into();

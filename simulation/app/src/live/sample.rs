@@ -4,6 +4,8 @@
 
 mod herd;
 
+pub(super) use herd::counted;
+
 use std::time::Duration;
 
 use paceline_engine::Gauge;
@@ -11,20 +13,13 @@ use paceline_kernel::Time;
 use paceline_report::{Figure, svg};
 use serde_json::{Map, Value, json};
 
-use super::frame::{Frame, PARTS, Part};
+use super::frame::{Frame, Frames, PARTS, Part, part};
 use super::picture;
 use crate::memory;
 use crate::sampling::{self, Counts, Sample, curves, efficiency};
 
 /// From one drawing of the curves to the next.
 const DRAWING: Duration = Duration::from_secs(1);
-
-/// The places in [`PARTS`].
-const NOW: usize = 0;
-const LAYOUT: usize = 1;
-const LOADS: usize = 2;
-const CURVES: usize = 3;
-const MATRIX: usize = 4;
 
 /// Samples a run for all clients.
 pub(super) struct Sampler {
@@ -46,30 +41,6 @@ impl Sampler {
         }
     }
 
-    /// Whether anybody watches.
-    pub(super) fn is_watched(&mut self, is_watched: bool) {
-        self.is_watched = is_watched;
-    }
-
-    /// The run as it is now; its last frame where it has ended.
-    pub(super) fn sample(&mut self, is_last: bool) -> Frame {
-        let Sample { real, counts, gauges, picture } = self.run.sample(self.is_watched, is_last);
-        if let Some((_, picture)) = picture {
-            let (layout, loads) = picture::texts(&picture);
-            self.parts[LAYOUT].set(layout);
-            self.parts[LOADS].set(loads);
-        }
-        if self.is_watched || is_last {
-            let now = self.now(real, &counts, &gauges, is_last).to_string();
-            self.parts[NOW].set(now);
-            if real >= self.next_drawing || is_last {
-                self.next_drawing = real + DRAWING;
-                self.draw();
-            }
-        }
-        Frame { parts: self.parts.clone(), is_last }
-    }
-
     /// Draws the curves and the matrix anew.
     fn draw(&mut self) {
         let run = &self.run;
@@ -77,12 +48,13 @@ impl Sampler {
         figures.extend(curves::of_model(&run.model_course, &run.names));
         let html = html(&figures);
         if !html.is_empty() {
-            self.parts[CURVES].set(html);
+            self.parts[part::CURVES].set(html);
         }
         let messages = run.gauges.messages();
         // A single federate sends nothing to others.
         if messages.side > 1 {
-            self.parts[MATRIX].set(json!({ "side": messages.side, "counts": messages.counts }).to_string());
+            let matrix = json!({ "part": "federate", "side": messages.side, "counts": messages.counts });
+            self.parts[part::MATRIX].set(matrix.to_string());
         }
     }
 
@@ -96,6 +68,7 @@ impl Sampler {
         put("scenario", facts.scenario.clone().into());
         put("model", facts.model.into());
         put("protocol", facts.protocol.into());
+        put("processes", facts.processes.into());
         put("work", run.work().into());
         put("real", real.as_secs_f64().into());
         put("simulated", counts.time.as_secs_f64().into());
@@ -109,20 +82,48 @@ impl Sampler {
         put("efficiency", efficiency(gauges).into());
         put("undone", gauges.iter().map(|gauge| gauge.undone).sum::<u64>().into());
         put("rollbacks", gauges.iter().map(|gauge| gauge.rollbacks).sum::<u64>().into());
+        put("can", run.watched.requests().into());
         put("stopping", counts.is_stopping.into());
         put("ended", is_last.into());
         if let Some(steering) = run.steering() {
             put("paused", steering.is_paused().into());
             put("pace", steering.pace().into());
         }
-        let herd = self.herd.shown(counts.time, until, gauges, &run.pending, &run.gauges.waited_ns());
+        let mut herd = self.herd.shown(counts.time, until, gauges, &run.pending, &run.gauges.waited_ns());
+        if let Some(outside) = run.outside.get() {
+            herd::name_outside(&mut herd, counts.time, outside);
+        }
         put("herd", herd);
         Value::Object(now)
     }
 }
 
+impl Frames for Sampler {
+    fn is_watched(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+    }
+
+    fn sample(&mut self, is_last: bool) -> Frame {
+        let Sample { real, counts, gauges, picture } = self.run.sample(self.is_watched, is_last);
+        if let Some((_, picture)) = picture {
+            let (layout, loads) = picture::texts(&picture);
+            self.parts[part::LAYOUT].set(layout);
+            self.parts[part::LOADS].set(loads);
+        }
+        if self.is_watched || is_last {
+            let now = self.now(real, &counts, &gauges, is_last).to_string();
+            self.parts[part::NOW].set(now);
+            if real >= self.next_drawing || is_last {
+                self.next_drawing = real + DRAWING;
+                self.draw();
+            }
+        }
+        Frame { parts: self.parts.clone(), is_last }
+    }
+}
+
 /// Figures as HTML, each with its title.
-fn html(figures: &[Figure]) -> String {
+pub(super) fn html(figures: &[Figure]) -> String {
     let drawn = figures.iter().enumerate().filter_map(|(number, figure)| {
         // What cannot be drawn is left out; the numbers stand beside.
         let svg = svg(figure, &format!("curve{number}")).ok()?;

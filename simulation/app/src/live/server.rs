@@ -25,10 +25,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use super::Answers;
 use super::access::{Access, TOKEN_HEADER};
-use super::frame::{Frame, Sent};
-use super::sample::Sampler;
-use crate::steer::Requests;
+use super::frame::{Frame, Frames, Sent};
 
 /// The longest request to steer.
 const REQUEST_BYTES: usize = 256;
@@ -67,7 +66,7 @@ type Shared = Arc<Page>;
 
 struct Page {
     access: Access,
-    requests: Requests,
+    answers: Answers,
     frames: watch::Receiver<Arc<Frame>>,
     style: String,
 }
@@ -101,14 +100,14 @@ impl Pulse {
 pub(super) async fn serve(
     listener: TcpListener,
     access: Access,
-    requests: Requests,
-    mut sampler: Sampler,
+    answers: Answers,
+    mut source: impl Frames,
     mut ended: oneshot::Receiver<()>,
     limits: Limits,
 ) {
-    let (frames, latest) = watch::channel(Arc::new(sampler.sample(false)));
+    let (frames, latest) = watch::channel(Arc::new(source.sample(false)));
     let style = format!("{}\n{STYLE}", paceline_report::style_sheet());
-    let shared = Arc::new(Page { access, requests, frames: latest, style });
+    let shared = Arc::new(Page { access, answers, frames: latest, style });
     let app = Router::new()
         .route("/", get(page))
         .route("/live.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT.into()) }))
@@ -127,8 +126,8 @@ pub(super) async fn serve(
             _ = &mut ended => break,
             _ = ticks.tick() => {
                 // One receiver is kept for those who come.
-                sampler.is_watched(frames.receiver_count() > 1);
-                frames.send_replace(Arc::new(sampler.sample(false)));
+                source.is_watched(frames.receiver_count() > 1);
+                frames.send_replace(Arc::new(source.sample(false)));
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => accept(stream, &permits, &app, limits.silence),
@@ -136,7 +135,7 @@ pub(super) async fn serve(
             }
         }
     }
-    frames.send_replace(Arc::new(sampler.sample(true)));
+    frames.send_replace(Arc::new(source.sample(true)));
     // Streams end behind the last frame, and connections with them; who does not read it is cut off.
     let all_gone = permits.acquire_many(limits.connections as u32);
     let _ = timeout(FAREWELL, all_gone).await;
@@ -265,7 +264,7 @@ async fn steer(State(shared): State<Shared>, headers: HeaderMap, request: String
         return no_token();
     }
     // The run answers when it comes to it: not on the thread that sends frames.
-    match tokio::task::spawn_blocking(move || shared.requests.answer(request.trim())).await {
+    match tokio::task::spawn_blocking(move || (shared.answers)(request.trim())).await {
         Ok(Ok(said)) => said.into_response(),
         Ok(Err(problem)) => (StatusCode::UNPROCESSABLE_ENTITY, problem).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

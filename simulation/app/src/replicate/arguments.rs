@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::{OutputArguments, ScenarioArguments};
+#[cfg(feature = "live")]
+use crate::live::PageArguments;
 use crate::tables::TableArguments;
 
 /// The most replications.
@@ -37,6 +39,11 @@ pub struct ReplicateArguments {
     /// In which format.
     #[command(flatten)]
     pub tables: TableArguments,
+
+    /// The live page.
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub live: PageArguments,
 
     /// What to print.
     #[command(flatten)]

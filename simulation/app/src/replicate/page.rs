@@ -19,7 +19,10 @@ use crate::summary::Outcome;
 use crate::{memory, text};
 
 /// Quantities of every run that are results.
-const OF_RESULTS: [OfRun; 1] = [("end_time_s", |outcome| outcome.end_time.as_secs_f64())];
+pub const OF_RESULTS: [OfRun; 1] = [("end_time_s", |outcome| outcome.end_time.as_secs_f64())];
+/// The columns of a table of quantities.
+pub const COLUMNS: [&str; 5] =
+    ["quantity", "replications", "mean", "standard deviation", "95 % confidence interval"];
 /// Those of the machine.
 const OF_MACHINE: [OfRun; 1] = [("wall_time_s", |outcome| outcome.wall.as_secs_f64())];
 
@@ -179,8 +182,7 @@ impl<'p> Replicated<'p> {
             self.plan.first_seed,
             self.plan.seed(self.plan.replications - 1),
         );
-        let columns = ["quantity", "replications", "mean", "standard deviation", "95 % confidence interval"];
-        let mut table = Table::new(title, columns);
+        let mut table = Table::new(title, COLUMNS);
         results.iter().chain(&self.speeds_together()).for_each(|quantity| table.row(cells(quantity)));
         let together =
             if table.rows().is_empty() { format!("{}\n", table.title()) } else { text::table(&table) };
@@ -236,7 +238,8 @@ fn of_quantities(quantities: &[Quantity]) -> Value {
     Value::Object(quantities.iter().map(|quantity| (quantity.name.clone(), quantity.json())).collect())
 }
 
-fn cells(quantity: &Quantity) -> [String; 5] {
+/// A row of a table of quantities.
+pub fn cells(quantity: &Quantity) -> [String; 5] {
     let (name, unit) = name_and_unit(&quantity.name);
     let dash = || "-".to_owned();
     [

@@ -13,7 +13,8 @@ use crate::summary::Outcome;
 pub struct Quantity {
     /// Its name in `snake_case`, with the unit last.
     pub name: String,
-    values: Vec<f64>,
+    /// The values, in the order in which they were given.
+    pub values: Vec<f64>,
 }
 
 impl Quantity {

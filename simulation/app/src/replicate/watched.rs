@@ -33,6 +33,16 @@ struct Standing {
     work: u64,
 }
 
+/// How many replications there are.
+#[cfg(feature = "live")]
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    pub all: u32,
+    pub ended: u32,
+    /// The work of those that have ended or run.
+    pub work: u64,
+}
+
 impl Watched {
     /// Handles on the replications of a plan.
     pub fn new(replicas: &dyn Replicas, plan: &Plan) -> Self {
@@ -92,19 +102,48 @@ impl Watched {
     /// How far all are, in parts of the bar, and what is said of it.
     fn look(&self, until: Option<Time>, all: u32, speed: &mut Speed) -> (u64, String) {
         let standing = self.standing();
-        let running = || standing.running.iter().map(|number| &*self.0.handles[*number as usize]);
-        let part = |handle: &dyn Replica| {
-            let (now, end) = (handle.time().as_ticks(), until.map_or(u64::MAX, Time::as_ticks));
-            (PART as f64 * (now as f64 / end as f64).min(1.0)) as u64
-        };
-        let position = u64::from(standing.ended) * PART + running().map(part).sum::<u64>();
-        let rate = text::rate(speed.update(standing.work + running().map(Replica::work).sum::<u64>()));
+        let running = standing.running.iter().map(|number| self.0.handles[*number as usize].work());
+        let position = self.position(&standing, until);
+        let rate = text::rate(speed.update(standing.work + running.sum::<u64>()));
         let (ended, beside) = (standing.ended, standing.running.len());
         let said = match self.stopped() {
             true => "stopping".to_owned(),
             false => format!("{ended} of {all} done, {beside} running, {rate}"),
         };
         (position, said)
+    }
+
+    /// How many there are and have ended, and the work of all.
+    #[cfg(feature = "live")]
+    pub fn count(&self) -> Count {
+        let standing = self.standing();
+        let running = standing.running.iter().map(|number| self.0.handles[*number as usize].work());
+        let work = standing.work + running.sum::<u64>();
+        Count { all: self.0.handles.len() as u32, ended: standing.ended, work }
+    }
+
+    /// Those that run, and how far each is.
+    #[cfg(feature = "live")]
+    pub fn running(&self) -> Vec<(u32, Time)> {
+        let standing = self.standing();
+        standing.running.iter().map(|number| (*number, self.0.handles[*number as usize].time())).collect()
+    }
+
+    /// The part of all that is done, from 0 to 1.
+    #[cfg(feature = "live")]
+    pub fn part(&self, until: Option<Time>) -> f64 {
+        let all = self.0.handles.len() as u64 * PART;
+        self.position(&self.standing(), until) as f64 / all.max(1) as f64
+    }
+
+    /// How far all are, in parts of the bar.
+    fn position(&self, standing: &Standing, until: Option<Time>) -> u64 {
+        let part = |number: &u32| {
+            let now = self.0.handles[*number as usize].time().as_ticks();
+            let end = until.map_or(u64::MAX, Time::as_ticks);
+            (PART as f64 * (now as f64 / end as f64).min(1.0)) as u64
+        };
+        u64::from(standing.ended) * PART + standing.running.iter().map(part).sum::<u64>()
     }
 
     fn standing(&self) -> MutexGuard<'_, Standing> {

@@ -87,7 +87,9 @@ fn page(runs: &[Named]) -> String {
         let figures = together(runs, place);
         if !figures.is_empty() {
             let (name, title) = (name.into(), title.into());
-            chapters.push(Chapter { name, title, figures, ..Chapter::default() });
+            let about =
+                runs.iter().filter_map(|(name, run)| Some(format!("{name}: {}", run.of_first(place)?)));
+            chapters.push(Chapter { name, title, figures, about: about.collect(), ..Chapter::default() });
         }
     }
     chapters.push(settings(runs));

@@ -58,6 +58,7 @@ fn figures(record: &Record, place: Place, name: &str, title: &str, maps: Vec<Map
     (!is_empty).then(|| Chapter {
         name: name.into(),
         title: title.into(),
+        about: record.of_first(place).into_iter().collect(),
         maps,
         figures,
         ..Chapter::default()

@@ -32,6 +32,9 @@ pub struct Record {
     pub digest: String,
     /// Whether it was asked to end before its end.
     pub is_interrupted: bool,
+    /// How many processes it had; figures of how it went are of the first one.
+    #[serde(default = "one")]
+    pub processes: u32,
     pub results: Vec<Row>,
     /// How it was run, and more of it under a title.
     pub run: Vec<Row>,
@@ -41,6 +44,11 @@ pub struct Record {
     /// What to type to repeat it.
     pub command: String,
     pub figures: Vec<Drawn>,
+}
+
+/// The processes of a run whose report is of a time when that was not said.
+const fn one() -> u32 {
+    1
 }
 
 /// Where in a report a figure stands.
@@ -116,6 +124,18 @@ fn quoted(word: &str) -> String {
 }
 
 impl Record {
+    /// What is to be known of the figures of a place, where they do not show the whole run.
+    pub fn of_first(&self, place: Place) -> Option<String> {
+        let said = || {
+            format!(
+                "The run had {} processes. These figures are of the first one alone, which has a part of the LPs; \
+                 results and digest are of all.",
+                self.processes
+            )
+        };
+        (self.processes > 1 && place != Place::Model).then(said)
+    }
+
     /// Of a run that has ended.
     pub(crate) fn of(finished: &Finished, origin: Origin, recorded: &Recorded) -> Self {
         let sampler = &recorded.sampler;
@@ -134,6 +154,7 @@ impl Record {
             ended: shown.ended,
             digest: shown.digest,
             is_interrupted: finished.is_interrupted(),
+            processes: sampler.facts.processes,
             results: shown.results,
             run: shown.run,
             more: shown.more,

@@ -34,6 +34,25 @@ pub(crate) enum Watched {
     Processes { control: paceline_processes::Control, threads: u32 },
 }
 
+impl Watched {
+    /// What it answers at this time, beside `status`, by the first words.
+    #[cfg(feature = "live")]
+    pub(crate) fn requests(&self) -> &'static [&'static str] {
+        match self {
+            // It has several processes, or has ended.
+            Self::Lps { steering, .. } if steering.is_over() => &["threads", "stop"],
+            Self::Lps { is_elastic: true, .. } => &LPS,
+            Self::Lps { .. } => &LPS[1..],
+            #[cfg(feature = "processes")]
+            Self::Processes { .. } => &["pause", "step", "go", "stop", "why"],
+        }
+    }
+}
+
+/// What a run of LPs answers; the first only where it has several threads.
+#[cfg(feature = "live")]
+static LPS: [&str; 8] = ["threads", "pause", "go", "window", "step", "pace", "checkpoint", "stop"];
+
 impl Requests {
     /// To the run of `scenario`, which answers within `patience`.
     pub(crate) fn new(scenario: &str, watched: Watched, patience: Duration) -> Self {

@@ -8,6 +8,8 @@ use clap::{Args, Subcommand};
 use paceline_study::course::Slice;
 
 use crate::args::OutputArguments;
+#[cfg(feature = "live")]
+use crate::live::PageArguments;
 
 /// The most runs side by side.
 const MOST_AT_ONCE: i64 = 1024;
@@ -47,6 +49,11 @@ pub struct StudyArguments {
     /// digits of that; may be repeated
     #[arg(long, value_name = "RUN|failed")]
     pub retry: Vec<String>,
+
+    /// The live page.
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub live: PageArguments,
 
     /// What to print.
     #[command(flatten)]

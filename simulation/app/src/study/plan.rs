@@ -95,6 +95,12 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The name of the scenario.
+    #[cfg(feature = "live")]
+    pub fn scenario(&self) -> String {
+        self.source.name()
+    }
+
     /// The journal of the whole, or of a part.
     pub fn journal(&self, slice: Option<Slice>) -> PathBuf {
         let name = slice.map_or_else(

@@ -51,6 +51,8 @@ struct State {
     new: usize,
     /// Runs that are needed and have a row.
     settled: u64,
+    /// Of these, those that have failed.
+    failed: usize,
     running: u32,
     failure: Option<CommandError>,
 }
@@ -82,6 +84,50 @@ impl Stopper {
         // Nobody is between looking whether it is stopped and waiting.
         drop(self.0.state());
         self.0.changed.notify_all();
+    }
+}
+
+/// Looks at the runs of a study from another thread.
+#[cfg(feature = "live")]
+#[derive(Clone, Debug)]
+pub struct Looker(Arc<Shared>);
+
+/// How far the runs of a study are.
+#[cfg(feature = "live")]
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    pub points: usize,
+    /// Runs that are needed as far as is known, and of these those that have a row.
+    pub needed: u64,
+    pub settled: u64,
+    /// Rows that were added, and rows of runs that have failed.
+    pub new: usize,
+    pub failed: usize,
+    pub running: u32,
+    pub is_stopped: bool,
+}
+
+#[cfg(feature = "live")]
+impl Looker {
+    /// How far they are.
+    pub fn standing(&self) -> Standing {
+        let state = self.0.state();
+        let targets = state.course.targets();
+        Standing {
+            points: targets.len(),
+            needed: targets.iter().copied().map(u64::from).sum::<u64>().max(state.settled),
+            settled: state.settled,
+            new: state.new,
+            failed: state.failed,
+            running: state.running,
+            is_stopped: self.0.is_stopped(),
+        }
+    }
+
+    /// How many replications of each point are needed, and all rows.
+    pub fn rows(&self) -> (Vec<u32>, Rows) {
+        let state = self.0.state();
+        (state.course.targets().to_vec(), state.rows.clone())
     }
 }
 
@@ -119,6 +165,7 @@ impl<'p> Runs<'p> {
             metric: None,
             new: 0,
             settled: 0,
+            failed: 0,
             running: 0,
             failure: None,
         };
@@ -129,6 +176,12 @@ impl<'p> Runs<'p> {
     /// A handle that stops them.
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.shared), Arc::clone(&self.lifelines))
+    }
+
+    /// A handle that looks at them.
+    #[cfg(feature = "live")]
+    pub fn looker(&self) -> Looker {
+        Looker(Arc::clone(&self.shared))
     }
 
     /// Starts to show how far they are, if `wanted` and there is a terminal.
@@ -147,8 +200,8 @@ impl<'p> Runs<'p> {
     }
 
     /// Runs them, so many side by side, until none is needed.
-    pub fn run(&self, at_once: u32) -> Result<Done, CommandError> {
-        let begun: Result<(), CommandError> = std::thread::scope(|scope| {
+    pub fn run(&self, at_once: u32) -> Result<(), CommandError> {
+        std::thread::scope(|scope| {
             for number in 0..at_once {
                 let lane = || {
                     if let Err(panic) = catch(|| self.lane()) {
@@ -166,16 +219,19 @@ impl<'p> Runs<'p> {
                 }
             }
             Ok(())
-        });
-        begun?;
+        })
+    }
+
+    /// What they have come to, once they have run; nobody looks at them any more.
+    pub fn conclude(self) -> Done {
         let mut state = self.shared.state();
-        Ok(Done {
+        Done {
             rows: std::mem::take(&mut state.rows),
             targets: state.course.targets().to_vec(),
             new: state.new,
             is_stopped: self.shared.is_stopped(),
             failure: state.failure.take(),
-        })
+        }
     }
 
     fn lane(&self) {
@@ -241,6 +297,7 @@ impl<'p> Runs<'p> {
     /// Counts a row that is in the journal.
     fn settle(&self, state: &mut State, wanted: Wanted, row: &Row) {
         state.settled += 1;
+        state.failed += usize::from(row.status == Status::Failed);
         if state.metric.is_none() && row.status == Status::Ended {
             match metric_of(&self.plan.study, row) {
                 Ok(metric) => state.metric = Some(metric),

@@ -5,7 +5,7 @@
 "use strict";
 const token = new URLSearchParams(location.search).get("token") || "";
 const $ = (id) => document.getElementById(id);
-const latest = { now: null, layout: null, loads: null, matrix: null };
+const latest = { now: null, layout: null, loads: null, matrix: null, lanes: null, tables: null };
 const fresh = new Set();
 const flashes = new Map(); // by federate: until when a rollback is shown
 let colours = {};
@@ -96,18 +96,28 @@ function showNow() {
   const title = now.scenario + ", " + state;
   if (document.title !== title) document.title = title;
   $("scenario").textContent = now.scenario;
-  $("about").textContent = now.model + (now.protocol ? ", protocol " + now.protocol : ", a model of processes");
-  const done = now.until ? Math.min(1, now.simulated / now.until) : null;
+  // What is no run says itself what it is, and names its numbers.
+  const run = !now.numbers;
+  const first = now.processes > 1 ? `, the first of ${now.processes} processes` : "";
+  $("about").textContent = run ? now.model + (now.protocol ? ", protocol " + now.protocol : ", a model of processes") + first : now.about;
+  const done = !run ? now.done : now.until ? Math.min(1, now.simulated / now.until) : null;
   if (done === null) $("progress").removeAttribute("value");
   else $("progress").value = done;
+  list($("numbers"), run ? numbersOfRun(now) : now.numbers);
+  showControls(now);
+  drawHerd(now);
+}
+
+function numbersOfRun(now) {
+  const work = now.work[0].toUpperCase() + now.work.slice(1);
   const rows = [
     ["Simulated", seconds(now.simulated)],
     ["Until", now.until ? seconds(now.until) : "no events are left"],
     ["Real time", seconds(now.real)],
     ["Simulated / real", now.real > 0 ? ratio(now.simulated / now.real) : "-"],
     ["Speed", now.pace ? now.pace + " of real time" : "free"],
-    [now.work[0].toUpperCase() + now.work.slice(1), now.events.toLocaleString("en")],
-    [now.work[0].toUpperCase() + now.work.slice(1) + " a second", short(now.rate)],
+    [work, now.events.toLocaleString("en")],
+    [work + " a second", short(now.rate)],
     ["Threads", String(now.threads)],
     ["Memory", now.memory ? Math.round(now.memory / 1e6).toLocaleString("en") + " MB" : "-"],
   ];
@@ -120,17 +130,31 @@ function showNow() {
     if (worker < 8) rows.push(["Thread " + worker, "waits " + idle + " %"]);
   });
   if (now.paused === undefined) rows.splice(4, 1);
-  list($("numbers"), rows);
+  return rows;
+}
+
+// Only what can be asked has a button; a group without buttons is not there.
+const CONTROLS = { pause: ["pause"], go: ["go"], window: ["window"], step: ["step"], pace: ["pace"], threads: ["threads", "set-threads"], checkpoint: ["checkpoint"], stop: ["stop"] };
+let lastCan = [];
+function showControls(now) {
   const over = now.ended || now.stopping;
-  const lps = now.paused !== undefined;
-  for (const [id, off] of [
-    ["pause", over || now.paused], ["go", over || (lps && !now.paused)], ["window", over || !lps], ["step", over],
-    ["pace", over || !lps], ["threads", over || !lps], ["set-threads", over || !lps], ["checkpoint", over || !lps], ["stop", over],
-  ]) $(id).disabled = off;
+  // What has ended answers nothing any more: its buttons stay, and are off.
+  if (!over) lastCan = now.can;
+  const off = { pause: now.paused, go: now.paused === false };
+  for (const [request, ids] of Object.entries(CONTROLS)) {
+    for (const id of ids) {
+      $(id).hidden = !lastCan.includes(request);
+      $(id).disabled = Boolean(over || off[request]);
+    }
+  }
+  document.querySelectorAll("#controls .group").forEach((group) => {
+    group.hidden = ![...group.querySelectorAll("button, select, input")].some((one) => !one.hidden);
+  });
+  $("controls").hidden = lastCan.length === 0;
+  $("step").textContent = now.step || "One event";
   if (document.activeElement !== $("threads") && now.threads) $("threads").value = now.threads;
   const pace = now.pace ? String(now.pace) : "free";
   if (document.activeElement !== $("pace") && [...$("pace").options].some((one) => one.value === pace)) $("pace").value = pace;
-  drawHerd(now);
 }
 
 // A canvas of the size that it is shown in, in device pixels; its pen is in CSS pixels.
@@ -164,30 +188,35 @@ function drawHerd(now) {
   const herd = now.herd;
   $("herd-section").hidden = !herd.federates;
   if (!herd.federates) return;
+  if (herd.title && $("herd-heading").textContent !== herd.title) $("herd-heading").textContent = herd.title;
   const { box, pen, width, height } = canvas("herd");
-  const [left, right, top, bottom] = [52, 12, 8, 30];
+  const [left, right, top, bottom] = [herd.names ? Math.min(110, width / 4) : 52, 12, 8, 30];
   const inner = width - left - right;
   if (herd.counts) return drawCounts(herd, { box, pen, width, height, left, top, bottom, inner });
   const count = herd.federates;
   const known = herd.lvt.map((lvt, one) => ({ one, lvt, front: herd.front[one] }));
-  const ahead = Math.max(now.lookahead, ...known.map((federate) => federate.front || 0));
-  const span = ahead > 0 ? ahead * 1.08 : 1;
+  const lookahead = now.lookahead || 0;
+  const pending = herd.pending || [];
+  const ahead = Math.max(lookahead, ...known.map((federate) => Math.max(federate.front || 0, federate.lvt || 0)));
+  const span = herd.span ? herd.span : ahead > 0 ? ahead * 1.08 : 1;
+  const time_of = (time) => (herd.unit === "" ? ratio(time) : seconds(time));
+  const name = (one) => (herd.names ? herd.names[one] : "Federate " + one);
   const x = (time) => left + inner * Math.max(0, Math.min(1, time / span));
   const rowHeight = (height - top - bottom) / count;
   const y = (one) => top + rowHeight * (one + 0.5);
   line(pen, x(0), top, x(0), height - bottom, colours.text);
-  if (now.lookahead > 0 && now.lookahead < span) {
-    line(pen, x(now.lookahead), top, x(now.lookahead), height - bottom, colours.quiet, [4, 4]);
+  if (lookahead > 0 && lookahead < span) {
+    line(pen, x(lookahead), top, x(lookahead), height - bottom, colours.quiet, [4, 4]);
   }
   pen.fillStyle = colours.quiet;
   pen.textBaseline = "top";
-  pen.fillText("GVT", x(0) - 12, height - bottom + 4);
-  if (now.lookahead > 0 && x(now.lookahead) > x(0) + 40) pen.fillText("+ " + seconds(now.lookahead), Math.min(x(now.lookahead), width - 70), height - bottom + 4);
+  pen.fillText(herd.origin_name || "GVT", x(0) - 12, height - bottom + 4);
+  if (lookahead > 0 && x(lookahead) > x(0) + 40) pen.fillText("+ " + seconds(lookahead), Math.min(x(lookahead), width - 70), height - bottom + 4);
   pen.textAlign = "right";
-  pen.fillText("+ " + seconds(span), width - right, height - bottom + 16);
+  pen.fillText((herd.origin === 0 ? "" : "+ ") + time_of(span), width - right, height - bottom + 16);
   pen.textBaseline = "middle";
   const every = Math.ceil(14 / rowHeight);
-  const most = Math.max(1, ...herd.pending);
+  const most = Math.max(1, ...pending);
   const time = performance.now();
   // Furthest behind of those that have something to do.
   const live = known.filter((federate) => federate.lvt !== null && federate.lvt >= 0);
@@ -196,16 +225,16 @@ function drawHerd(now) {
     const row = y(one);
     if (one % every === 0) {
       pen.fillStyle = colours.quiet;
-      pen.fillText(String(one), left - 14, row);
+      pen.fillText(herd.names ? fitted(pen, herd.names[one], left - 16) : String(one), left - 14, row);
     }
-    if (herd.pending.length) {
+    if (pending.length) {
       // Events waiting, as a bar behind the dots.
       pen.fillStyle = colours.grid;
-      const long = inner * 0.3 * (herd.pending[one] / most);
+      const long = inner * 0.3 * (pending[one] / most);
       pen.fillRect(width - right - long, row - rowHeight * 0.35, long, rowHeight * 0.7);
     }
     if (lvt === null) continue;
-    if (herd.back[one]) flashes.set(one, time + 400);
+    if (herd.back && herd.back[one]) flashes.set(one, time + 400);
     const worker = herd.worker[one];
     const colour = worker === null ? colours.quiet : colours.series[worker % 8];
     const size = Math.max(2, Math.min(7, rowHeight * 0.4)) * (0.6 + 0.4 * Math.min(1, herd.busy[one] / 50));
@@ -238,14 +267,19 @@ function drawHerd(now) {
   }
   pen.textAlign = "left";
   const waits = /window|step|null/.test(now.protocol);
-  const waiting = last && now.lookahead > 0 ? live.filter((federate) => federate.lvt >= last.lvt + now.lookahead * 0.999).length : 0;
+  const waiting = last && lookahead > 0 ? live.filter((federate) => federate.lvt >= last.lvt + lookahead * 0.999).length : 0;
   const back = now.rollbacks ? ` Rolled back so far: ${now.rollbacks.toLocaleString("en")} times (red rings).` : "";
   const said = last
-    ? `${count} federates. Federate ${last.one}, at GVT + ${seconds(Math.max(0, last.lvt))}, is furthest behind` +
+    ? `${count} federates. ${name(last.one)}, at GVT + ${seconds(Math.max(0, last.lvt))}, is furthest behind` +
       (waiting ? `; ${waiting} are a lookahead or more beyond it${waits ? ", and wait for it" : ""}.` : ".") + back
-    : herd.pending.some((events) => events > 0)
+    : pending.some((events) => events > 0)
       ? `${count} federates, with events left; where each is shows after its next turn.`
       : `${count} federates; none has events left, as far as is known.`;
+  if (herd.part) {
+    const colour = herd.colours ? ` Colours are ${herd.colours}.` : "";
+    const behind = last ? `${name(last.one)}, at ${time_of(herd.origin + last.lvt)}, is furthest behind` : "where they are is not known";
+    return say("herd-said", (herd.said || `${count} ${herd.part}${count === 1 ? "" : "s"}: ${behind}.`) + colour, box);
+  }
   // Alone, it reports at the end of a leg only, and is where the run is.
   const all = count === 1 ? "One federate: it waits for nobody." + back : said;
   say("herd-said", all + " Colours are threads; grey bars are events waiting.", box);
@@ -261,11 +295,13 @@ function drawCounts(herd, { box, pen, width, height, left, top, bottom, inner })
   });
   pen.fillStyle = colours.quiet;
   pen.textBaseline = "top";
-  pen.fillText("GVT", left - 12, height - bottom + 4);
+  const origin = herd.origin_name || "GVT";
+  pen.fillText(origin, left - 12, height - bottom + 4);
   pen.textAlign = "right";
-  pen.fillText("+ " + seconds(herd.width * herd.counts.length), width - 12, height - bottom + 4);
+  const end = herd.width * herd.counts.length;
+  pen.fillText("+ " + (herd.unit === "" ? ratio(end) : seconds(end)), width - 12, height - bottom + 4);
   pen.textAlign = "left";
-  say("herd-said", `${herd.federates.toLocaleString("en")} federates by how far they are beyond GVT; at most ${most.toLocaleString("en")} together.`, box);
+  say("herd-said", `${herd.federates.toLocaleString("en")} ${herd.part || "federate"}s by how far they are beyond ${origin}; at most ${most.toLocaleString("en")} together.`, box);
 }
 
 // Words below a canvas, which are its label too; once a second is enough for them.
@@ -282,6 +318,7 @@ function drawMatrix() {
   const matrix = latest.matrix;
   if (!matrix) return;
   $("matrix-section").hidden = false;
+  $("matrix-heading").textContent = `Messages between ${matrix.part}s`;
   const { box, pen, width, height } = canvas("matrix");
   const side = matrix.side;
   const size = Math.min(width - 60, height - 30);
@@ -300,14 +337,117 @@ function drawMatrix() {
   pen.strokeRect(left, top, size, size);
   pen.fillStyle = colours.quiet;
   pen.textBaseline = "top";
-  pen.fillText("to federate", left, top + size + 4);
+  pen.fillText("to " + matrix.part, left, top + size + 4);
   pen.save();
   pen.translate(left - 18, top + size);
   pen.rotate(-Math.PI / 2);
-  pen.fillText("from federate", 0, 0);
+  pen.fillText("from " + matrix.part, 0, 0);
   pen.restore();
   const most_said = all ? `; most from row ${Math.floor(busiest / side)} to column ${busiest % side}: ${matrix.counts[busiest].toLocaleString("en")}` : "";
   say("matrix-said", `${all.toLocaleString("en")} messages so far${most_said}.`, box);
+}
+
+// A text that is no wider than this, cut in the middle where it is long: names often differ at their ends.
+function fitted(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  const end = text.slice(-4);
+  let long = text.length - 5;
+  while (long > 1 && pen.measureText(text.slice(0, long) + "…" + end).width > width) long--;
+  return text.slice(0, Math.max(1, long)) + "…" + end;
+}
+
+// One colour for each of any number of things: hues that are far apart.
+function hue(one) {
+  return `hsl(${Math.round((one * 137.508 + 210) % 360)} 55% ${colours.dark ? 58 : 62}%)`;
+}
+
+// What ran where, a lane for each place; times are parts of the span that is shown.
+function drawLanes() {
+  const shown = latest.lanes;
+  if (!shown) return;
+  $("lanes-section").hidden = false;
+  $("lanes-heading").textContent = shown.title;
+  const count = shown.lanes.length;
+  const tall = Math.round(Math.min(560, Math.max(90, count * 22 + 34))) + "px";
+  if ($("lanes").style.height !== tall) $("lanes").style.height = tall;
+  const { box, pen, width, height } = canvas("lanes");
+  const [left, right, top, bottom] = [Math.min(110, width / 4), 8, 4, 24];
+  const row = (height - top - bottom) / Math.max(1, count);
+  const x = (place) => left + (width - left - right) * (place / 4000);
+  pen.textBaseline = "middle";
+  pen.textAlign = "right";
+  const every = Math.ceil(13 / row);
+  shown.lanes.forEach((name, lane) => {
+    pen.fillStyle = colours.grid;
+    pen.fillRect(left, top + row * lane, width - left - right, Math.max(1, row - 2));
+    pen.fillStyle = colours.quiet;
+    if (lane % every === 0) pen.fillText(fitted(pen, name, left - 8), left - 6, top + row * (lane + 0.5));
+  });
+  pen.textAlign = "center";
+  for (let one = 0; one < shown.spans.length; one += 4) {
+    const [lane, who, from, to] = shown.spans.slice(one, one + 4);
+    const wide = Math.max(1, x(to) - x(from) - 0.5);
+    pen.fillStyle = hue(who);
+    pen.fillRect(x(from), top + row * lane, wide, Math.max(1, row - 2));
+    const name = shown.names[who];
+    if (row > 13 && wide > 20 && pen.measureText(name).width < wide - 4) {
+      pen.fillStyle = "#111";
+      pen.fillText(name, x(from) + wide / 2, top + row * (lane + 0.5));
+    }
+  }
+  pen.fillStyle = colours.quiet;
+  pen.textBaseline = "top";
+  pen.textAlign = "left";
+  pen.fillText(seconds(shown.from), left, height - bottom + 6);
+  pen.textAlign = "right";
+  pen.fillText(seconds(shown.to), width - right, height - bottom + 6);
+  pen.textAlign = "left";
+  say("lanes-said", shown.said, box);
+}
+
+// Tables; one is made anew only where its rows or columns are others, so that a reader keeps the place.
+function showTables() {
+  const tables = latest.tables;
+  if (!tables) return;
+  $("tables-section").hidden = false;
+  const box = $("tables");
+  const make = (parent, kind, text) => {
+    const one = parent.appendChild(document.createElement(kind));
+    if (text !== undefined) one.textContent = text;
+    return one;
+  };
+  while (box.children.length > tables.length) box.lastChild.remove();
+  tables.forEach((shown, number) => {
+    const shape = JSON.stringify([shown.columns, shown.rows.length]);
+    let place = box.children[number];
+    if (!place || place.dataset.shape !== shape) {
+      const made = document.createElement("div");
+      made.dataset.shape = shape;
+      made.tabIndex = 0;
+      const table = make(made, "table");
+      make(table, "caption");
+      const head = make(make(table, "thead"), "tr");
+      shown.columns.forEach((column) => (make(head, "th", column).scope = "col"));
+      const body = make(table, "tbody");
+      shown.rows.forEach((row) => {
+        const line = make(body, "tr");
+        row.forEach(() => make(line, "td"));
+      });
+      if (place) place.replaceWith(made);
+      else box.append(made);
+      place = made;
+    }
+    const table = place.firstChild;
+    const caption = shown.title + (shown.more ? ` (${shown.more.toLocaleString("en")} more rows are not shown)` : "");
+    if (table.caption.textContent !== caption) table.caption.textContent = caption;
+    place.setAttribute("aria-label", caption);
+    [...table.tHead.rows[0].cells].forEach((cell, column) => (cell.className = shown.numeric[column] ? "number" : ""));
+    shown.rows.forEach((row, line) => row.forEach((text, column) => {
+      const cell = table.tBodies[0].rows[line].cells[column];
+      if (cell.textContent !== text) cell.textContent = text;
+      cell.className = shown.numeric[column] ? "number" : text.length > 40 ? "long" : "";
+    }));
+  });
 }
 
 // The picture that the model draws of itself.
@@ -369,6 +509,16 @@ function drawPoints(layout, loads, pen, ox, oy, scale) {
     pen.arc(X(one), Y(one), small * (load ? 1 + load : 0.8), 0, 7);
     pen.fill();
   }
+  // Names stand beside their points, where there is room for them.
+  if (!layout.names || count > 60) return;
+  pen.fillStyle = colours.text;
+  pen.textBaseline = "middle";
+  layout.names.forEach((name, one) => {
+    const isRight = places[2 * one] > 2000;
+    pen.textAlign = isRight ? "right" : "left";
+    pen.fillText(fitted(pen, name, scale / 2 - 20), X(one) + (isRight ? -14 : 14), Y(one));
+  });
+  pen.textAlign = "left";
 }
 
 function drawGrid(layout, loads, pen, ox, oy, scale) {
@@ -383,7 +533,7 @@ function drawGrid(layout, loads, pen, ox, oy, scale) {
   pen.globalAlpha = 1;
 }
 
-const draws = { now: showNow, layout: drawPicture, loads: drawPicture, matrix: drawMatrix };
+const draws = { now: showNow, layout: drawPicture, loads: drawPicture, matrix: drawMatrix, lanes: drawLanes, tables: showTables };
 let scheduled = false;
 function schedule() {
   if (scheduled) return;
@@ -464,7 +614,7 @@ $("controls").addEventListener("submit", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
   const button = { p: "pause", r: "go", w: "window", e: "step" }[event.key];
-  if (button && !$(button).disabled) $(button).click();
+  if (button && !$(button).disabled && !$(button).hidden) $(button).click();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
 addEventListener("resize", () => {

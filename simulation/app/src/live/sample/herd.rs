@@ -10,6 +10,8 @@ use paceline_engine::Gauge;
 use paceline_kernel::Time;
 use serde_json::{Value, json};
 
+use crate::sampling::OutsideFederate;
+
 /// Federates that are shown one by one.
 const FEDERATES_MAX: usize = 256;
 /// Parts of the span that many federates are counted in.
@@ -80,8 +82,29 @@ impl Herd {
     }
 }
 
+/// Gives federates that other programs run their names, and the times that those programs have reached:
+/// workers hand over to them, and know no more.
+pub(super) fn name_outside(herd: &mut Value, gvt: Time, outside: &[OutsideFederate]) {
+    let count = herd["federates"].as_u64().unwrap_or_default() as usize;
+    // As counts they have no names.
+    if herd["lvt"].is_null() {
+        return;
+    }
+    herd["names"] = (0..count).map(|federate| Value::from(format!("federate {federate}"))).collect();
+    for OutsideFederate { federate, name, reached } in outside {
+        let federate = *federate as usize;
+        if federate >= count {
+            continue;
+        }
+        let (time, is_running) = reached();
+        herd["names"][federate] = name.clone().into();
+        herd["lvt"][federate] = since(gvt, time).into();
+        herd["busy"][federate] = if is_running { 100 } else { 0 }.into();
+    }
+}
+
 /// How many of these places are in each part of the span from zero to the farthest, and the length of a part.
-fn counted(places: &[f64]) -> (f64, Vec<u32>) {
+pub(in crate::live) fn counted(places: &[f64]) -> (f64, Vec<u32>) {
     let most = places.iter().copied().fold(0.0, f64::max);
     let width = if most > 0.0 { most / BINS as f64 } else { 1.0 };
     let mut counts = vec![0; BINS];
@@ -109,6 +132,20 @@ mod tests {
         let later = shown(7);
         assert_eq!(later["lvt"], json!([1.0, -1.0, null]));
         assert_eq!(later["back"], json!([3, 0, 0]));
+    }
+
+    #[test]
+    fn federates_that_are_outside_are_where_their_programs_are() {
+        let gauges = [gauge(Time::secs(3), 0), gauge(Time::secs(1), 0)];
+        let mut shown = Herd::default().shown(Time::secs(1), None, &gauges, &[], &[]);
+        let guest = |federate| OutsideFederate {
+            federate,
+            name: "alice".into(),
+            reached: Box::new(|| (Time::secs(5), true)),
+        };
+        // One that is no more, since federates were merged, is left out.
+        name_outside(&mut shown, Time::secs(1), &[guest(1), guest(2)]);
+        assert_eq!((&shown["names"], &shown["lvt"]), (&json!(["federate 0", "alice"]), &json!([2.0, 4.0])));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use paceline_engine::Monitor;
 use paceline_kernel::Time;
 
 use super::*;
+use crate::live::sample::Sampler;
 use crate::sampling::{self, Facts, Sampling};
 use crate::steer::{Steering, Watched};
 
@@ -23,19 +24,20 @@ fn start(limits: Limits) -> (SocketAddr, String, oneshot::Sender<()>, std::threa
         until: None,
         protocol: Some("window"),
         lookahead: Time::ZERO,
+        processes: 1,
         #[cfg(feature = "processes")]
         ring: None,
     };
-    let requests = Requests::new("test", watched.clone(), Duration::ZERO);
     let run = sampling::Sampler::new(facts, watched, &mut Sampling::default(), Duration::ZERO);
     let sampler = Sampler::new(run);
+    let answers: Answers = Box::new(|request| Ok(request.into()));
     let (end, ended) = oneshot::channel();
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         listener.set_nonblocking(true).expect("it can be");
         runtime.block_on(async {
             let listener = TcpListener::from_std(listener).expect("it is one");
-            serve(listener, access, requests, sampler, ended, limits).await;
+            serve(listener, access, answers, sampler, ended, limits).await;
         });
     });
     (local, path, end, thread)
