@@ -69,10 +69,10 @@ pub fn replicate(
         let live = page.as_ref().map(|page| arguments.live.serve(|| page.clone())).transpose()?;
         (page, live)
     };
-    let note = |_seed: u64, _fate: &Fate| {
-        #[cfg(feature = "live")]
-        page.iter().for_each(|page| page.note(_seed, _fate));
-    };
+    #[cfg(feature = "live")]
+    let note = |seed: u64, fate: &Fate| page.iter().for_each(|page| page.note(seed, fate));
+    #[cfg(not(feature = "live"))]
+    let note = |_: u64, _: &Fate| ();
     let start = Instant::now();
     let fates = run_all(&plan, &watched, out, note);
     drop(progress);

@@ -85,7 +85,7 @@ impl SceneFrames {
             self.parts[part::MATRIX].set(matrix.to_string());
         }
         if !tables.is_empty() {
-            self.parts[part::TABLES].set(Value::from_iter(tables.iter().map(of_table)).to_string());
+            self.parts[part::TABLES].set(tables.iter().map(of_table).collect::<Value>().to_string());
         }
         figures.extend(courses.iter().take(COURSES_MAX).enumerate().filter_map(|one| self.curve(one)));
         let html = html(&figures);
