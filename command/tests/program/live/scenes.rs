@@ -117,18 +117,12 @@ fn a_machine_shows_who_runs_where_and_is_taken_turn_by_turn() {
 fn replications_show_their_means_so_far_and_stop() {
     let folder = folder_of(&[("phold.toml", PHOLD)]);
     let command = ["replicate", "phold.toml", "--replications", "8", "--at-once", "2", "--json"];
-    let longer = ["--set", "run.until=2000s", "--set", "run.threads=1"];
+    // Long enough to be listened to before they have ended.
+    let longer = ["--set", "run.until=6000s", "--set", "run.threads=1"];
     let arguments = [&command[..], &longer].concat();
     let expected = without_page(folder.path(), &arguments);
     let page = Page::start(folder.path(), &[&arguments[..], &["--live"]].concat());
-    let frames = page.events();
-    ask(
-        &page,
-        "pause",
-        422,
-        &["8 replications of a run", "does not answer \"pause\"; allowed: status, stop"],
-    );
-    let last = frames.until_end();
+    let last = page.events().until_end();
     let summary = page.finish();
     for key in ["runs", "quantities"] {
         let digests = |summary: &Value| match &summary[key] {
@@ -149,6 +143,8 @@ fn replications_show_their_means_so_far_and_stop() {
     let page = Page::start(folder.path(), &endless);
     let now = page.events().until("now");
     assert_eq!(now["can"], json!(["stop"]));
+    let refused = &["8 replications of a run", "does not answer \"pause\"; allowed: status, stop"];
+    ask(&page, "pause", 422, refused);
     ask(&page, "stop", 200, &["all replications stop"]);
     // As after Ctrl-C.
     assert_eq!(page.finish_with(130)["completed"], 0);
@@ -158,13 +154,11 @@ fn replications_show_their_means_so_far_and_stop() {
 fn a_study_shows_its_points_and_stops_to_be_continued() {
     let folder = folder_of(&[("phold.toml", PHOLD), ("some.toml", STUDY)]);
     let of = |out: &'static str| ["study", "some.toml", "--json", "--at-once", "2", "--out", out];
-    without_page(folder.path(), &of("plain"));
-    let page = Page::start(folder.path(), &[&of("watched")[..], &["--live"]].concat());
-    let mut frames = page.events();
-    let now = frames.until("now");
-    assert_eq!((&now["can"], &now["scenario"]), (&json!(["stop"]), &json!("some")), "{now}");
-    ask(&page, "step", 422, &["a study of phold, which does not answer \"step\"; allowed: status, stop"]);
-    let last = frames.until_end();
+    // Long enough to be listened to before they have ended.
+    let longer = ["--set", "set.run.until=60000s"];
+    without_page(folder.path(), &[&of("plain")[..], &longer].concat());
+    let page = Page::start(folder.path(), &[&of("watched")[..], &longer, &["--live"]].concat());
+    let last = page.events().until_end();
     page.finish();
     for file in ["runs.csv", "summary.json", "study.html"] {
         let [plain, watched] = ["plain", "watched"].map(|out| fs::read(folder.path().join(out).join(file)));
@@ -180,6 +174,9 @@ fn a_study_shows_its_points_and_stops_to_be_continued() {
 
     let endless = ["--set", "set.run.until=300d", "--live"];
     let page = Page::start(folder.path(), &[&of("stopped")[..], &endless].concat());
+    let now = page.events().until("now");
+    assert_eq!((&now["can"], &now["scenario"]), (&json!(["stop"]), &json!("some")), "{now}");
+    ask(&page, "step", 422, &["a study of phold, which does not answer \"step\"; allowed: status, stop"]);
     ask(&page, "stop", 200, &["the same command continues it"]);
     page.finish_with(130);
 }
@@ -208,15 +205,15 @@ fn guests_are_federates_with_names() {
 fn a_run_of_several_processes_says_that_one_is_shown() {
     let folder = folder_of(&[("phold.toml", PHOLD)]);
     let expected = digest(folder.path(), "phold.toml", &[]);
-    let page = Page::of_run(folder.path(), "phold.toml", &["--processes", "2", "--set", "run.until=300s"]);
+    let page = Page::of_run(folder.path(), "phold.toml", &["--processes", "2", "--set", "run.until=300d"]);
     let now = page.events().until("now");
     assert_eq!(now["processes"], 2, "{now}");
+    ask(&page, "stop", 200, &["stops"]);
+    page.finish_with(130);
     let out = ["--out", "out", "--processes", "2"];
     assert_eq!(digest(folder.path(), "phold.toml", &out), expected);
     let report = fs::read_to_string(folder.path().join("out/report.html")).expect("a report");
     assert!(report.contains("The run had 2 processes. These figures are of the first one alone"));
-    page.post("stop");
-    drop(page);
     digest(folder.path(), "phold.toml", &["--out", "one"]);
     let report = fs::read_to_string(folder.path().join("one/report.html")).expect("a report");
     assert!(!report.contains("of the first one alone"));
