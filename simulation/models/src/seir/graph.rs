@@ -161,6 +161,17 @@ impl Edges {
                 })
             };
             pairs.push((end()?, end()?));
+            // A weight and a time may follow. A list of neighbours begins as an edge does, and would be read
+            // as one.
+            let (behind, is_list) =
+                ends.fold((0, true), |(count, all), word| (count + 1, all && word.parse::<u64>().is_ok()));
+            if behind > 2 && is_list {
+                return Err(Flaw::new(
+                    begins..begins + line.trim_end().len(),
+                    format!("{} whole numbers, as a list of neighbours has", behind + 2),
+                    "an edge a line: its two ends, and at most two numbers behind them",
+                ));
+            }
         }
         let mut numbers: Vec<u64> = pairs.iter().flat_map(|(one, other)| [*one, *other]).collect();
         numbers.sort_unstable();
@@ -225,6 +236,8 @@ mod tests {
     fn a_file_has_its_edges_once_in_both_directions() {
         let edges = Edges::read("# graph\n7 3\n3,7,0.5\n\n% more\n3 12\n5\t5\n").expect("a graph");
         assert_eq!((&*edges.numbers, edges.left_out), (&[3, 5, 7, 12][..], 2));
+        assert!(Edges::read("7 3 1 1082040961\n7 5 0.5 2 x y\n").is_ok(), "weights, times and words");
+        assert!(Edges::read("7 3 5\n3 5 6 7 12\n").is_err(), "the second line is a list of neighbours");
         assert_eq!((&*edges.starts, &*edges.neighbours), (&[0, 2, 2, 3, 4][..], &[2, 3, 0, 0][..]));
         for (text, problem) in
             [("1 a\n", "`a` is no number"), ("1\n", "`` is no number"), ("#\n", "0 people")]
