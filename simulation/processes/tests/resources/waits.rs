@@ -1,6 +1,6 @@
 //! Stores, containers, events, states and interrupts.
 
-use paceline_processes::{Container, Event, RequestError, State, all_of, any_of};
+use paceline_processes::{Container, ContextKind, Event, RequestError, State, all_of, any_of};
 
 use super::*;
 
@@ -234,12 +234,11 @@ fn several_waits_are_one_for_the_first_or_for_all() {
 #[test]
 fn who_looks_sees_what_was_there_when_its_round_began_and_what_it_has_done_itself() {
     // More than are handed in at once on one thread.
-    const PROCESSES: usize = 2_500;
-    let run = |world: World| {
-        let mut world = world;
+    const MANY: usize = 2_500;
+    let run = |mut world: World, processes: usize| {
         let (tank, done) = (world.container(HERE, 1e4, 1e4), world.state(HERE, 0));
-        let saw = Arc::new(Mutex::new(vec![(0.0, 0); PROCESSES]));
-        for number in 0..PROCESSES {
+        let saw = Arc::new(Mutex::new(vec![(0.0, 0); processes]));
+        for number in 0..processes {
             let saw = Arc::clone(&saw);
             world.spawn("looks", HERE, async move |cx: Process<()>| {
                 cx.hold(secs(1)).await.unwrap();
@@ -255,7 +254,13 @@ fn who_looks_sees_what_was_there_when_its_round_began_and_what_it_has_done_itsel
         assert!(saw.iter().all(|seen| *seen == (1e4, 0)), "{saw:?}");
         digest
     };
-    let digest = run(world());
-    let many = world().threads(2).rounds(paceline_processes::Rounds::Always);
-    assert_eq!((run(many), run(world().federates(2))), (digest, digest));
+    let on_two = || world().threads(2).rounds(paceline_processes::Rounds::Always);
+    let digest = run(world(), MANY);
+    assert_eq!((run(on_two(), MANY), run(world().federates(2), MANY)), (digest, digest));
+    // Code that runs on stacks of its own, or on threads, is lent the same.
+    let digest = run(world(), 40);
+    for context in [ContextKind::Coroutine, ContextKind::Thread] {
+        let runs = [world(), on_two()].map(|world| run(world.context(context), 40));
+        assert_eq!(runs, [digest; 2], "{context:?}");
+    }
 }
