@@ -23,7 +23,7 @@ struct page {
         uint32_t kind;
         uint64_t time, value;
         _Atomic uint32_t waits;     /* the coordinator waits here, and not at the socket */
-        uint32_t spin_ns;           /* how long to look for the next order before sleeping; 0 of a coordinator that does not know of it */
+        uint32_t spin_ns;           /* how long to look for the next order before sleeping; 0 of one that knows no such thing */
     } order;
     /* Of the guest. */
     struct {
@@ -76,8 +76,9 @@ static int64_t now_ns(void) {
     return now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Looks for an order as long as the coordinator allows: it may answer within microseconds on another core, and waking this thread takes
- * 25 us. Where both share a core, or others compute on it, that is in vain, and then done seldom; src/guest/spin.rs is the same. */
+/* Looks for an order as long as the coordinator allows: it may answer within microseconds on another core, and waking this
+ * thread takes 25 us. Where both share a core, or others compute on it, that is in vain, and then done seldom;
+ * src/guest/spin.rs is the same. */
 static void spin(void) {
     static unsigned in_vain, to_skip;
     uint32_t most = page->order.spin_ns;

@@ -72,7 +72,7 @@ impl Facts {
 /// A federate that another program runs.
 #[cfg(feature = "live")]
 pub struct OutsideFederate {
-    /// Its number.
+    /// Its number among the federates of the run.
     pub federate: u32,
     /// What it is called.
     pub name: String,

@@ -197,7 +197,7 @@ fn the_page_works_in_a_browser() {
     browser.value("document.getElementById('window').click()");
     browser.until(&format!("{said}.includes('events on')"));
     // Slow enough to be looked at.
-    browser.value("{ const box = document.getElementById('pace'); box.value = '10'; box.dispatchEvent(new Event('change')) }");
+    choose_pace(&mut browser, "10");
     browser.until(&format!("{said}.includes('10 simulated seconds a second')"));
     // By keyboard: go on, and pause.
     browser.value("document.activeElement.blur()");
@@ -249,7 +249,7 @@ fn pages_of_machines_and_replications_work_in_a_browser() {
     browser.press("e");
     browser.until("document.getElementById('said').lastElementChild?.textContent.includes('leaves PCPU')");
     browser.press("w");
-    browser.value("{ const box = document.getElementById('pace'); box.value = '1'; box.dispatchEvent(new Event('change')) }");
+    choose_pace(&mut browser, "1");
     browser.press("r");
     browser.until("document.getElementById('herd-section').hidden === false");
     browser.until("document.querySelectorAll('#curves svg').length > 1");
@@ -278,6 +278,12 @@ fn pages_of_machines_and_replications_work_in_a_browser() {
     browser.until("document.getElementById('state').textContent === 'ended'");
     page.finish_with(130);
     assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
+}
+
+/// Chooses a speed, as a person does in the list.
+fn choose_pace(browser: &mut Browser, pace: &str) {
+    let list = "document.getElementById('pace')";
+    browser.value(&format!("{list}.value = '{pace}'; {list}.dispatchEvent(new Event('change'))"));
 }
 
 /// Nothing is wider than the page, on any screen and in any colours.
