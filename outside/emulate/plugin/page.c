@@ -57,8 +57,9 @@ int make_page(void) {
 void ring(void) {
     if (!page) return;
     atomic_fetch_add(&page->answer.bell, 1);
-    if (atomic_load(&page->sleeps.coordinator) && atomic_exchange(&page->sleeps.coordinator, 0))
-        syscall(SYS_futex, &page->answer.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    /* The coordinator alone says that it sleeps no more: it may have heard this already and be about to sleep again, and the next
+     * ring must find that. */
+    if (atomic_load(&page->sleeps.coordinator)) syscall(SYS_futex, &page->answer.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 bool answer_on_page(uint64_t time, uint64_t next) {

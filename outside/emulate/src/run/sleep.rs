@@ -5,7 +5,9 @@
 //! descriptors.
 //!
 //! Invariant: no ring is lost. Who rings changes the word first, then looks whether the thread sleeps; the
-//! thread says that it will, then has the word compared with what it was before it looked for orders.
+//! thread says that it will, then has the word compared with what it was before it looked for orders. Only the
+//! thread says that it sleeps no more: if who rings did, a late one could say so between what the thread said
+//! and its sleep, and the next one would wake nobody.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -43,7 +45,11 @@ pub(super) struct Alarm {
 impl Alarm {
     pub(super) fn ring(&self) {
         self.word.fetch_add(1, SeqCst);
-        match self.sleeps.swap(AWAKE, SeqCst) {
+        self.wake();
+    }
+
+    fn wake(&self) {
+        match self.sleeps.load(SeqCst) {
             AT_WORDS => {
                 // The word is in mapped memory, so the call cannot fail.
                 let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
@@ -158,40 +164,64 @@ fn word(word: &AtomicU32, value: u32, is_private: bool) -> Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
     use std::thread;
 
-    /// Each order is seen, however the thread sleeps, and no sleep lasts until a limit: there is none.
+    /// Who has rung, and is late to look whether the thread sleeps, finds it about to sleep for the next ring.
+    #[test]
+    fn a_late_ring_takes_nothing_from_the_next_one() {
+        for place in [AT_WORDS, AT_DESCRIPTORS] {
+            let mut sleeper = Sleeper::new().unwrap();
+            let alarm = sleeper.alarm();
+            alarm.word.fetch_add(1, SeqCst);
+            sleeper.is_awake();
+            alarm.sleeps.store(place, SeqCst);
+            alarm.wake();
+            assert_eq!(alarm.sleeps.load(SeqCst), place, "the next ring wakes it");
+        }
+    }
+
+    /// What several threads order is seen, however the thread sleeps, and no sleep lasts until a limit: there
+    /// is none. Each waits for its order before it gives the next one, so that one lost ring stops everything.
     #[test]
     fn no_ring_is_lost() {
-        const ORDERS: u32 = 20_000;
+        const THREADS: usize = 4;
+        const ORDERS: u32 = 10_000;
         for at_words in [true, false] {
             let mut sleeper = Sleeper::new().unwrap();
             if at_words && !sleeper.takes(1) {
                 // This system cannot sleep at several words.
                 continue;
             }
-            let (alarm, orders) = (sleeper.alarm(), Arc::new(AtomicU32::new(0)));
-            let given = orders.clone();
-            let rings = thread::spawn(move || {
-                for order in 1..=ORDERS {
-                    given.store(order, SeqCst);
-                    alarm.ring();
-                    // Waits for the thread now and then, so that it falls asleep as often as not.
-                    while order % 3 == 0 && given.load(SeqCst) != 0 {
-                        thread::yield_now();
+            let orders: Arc<[AtomicU32; THREADS]> = Arc::default();
+            let order = |thread: usize| {
+                let (alarm, orders) = (sleeper.alarm(), orders.clone());
+                move || {
+                    for _ in 0..ORDERS {
+                        orders[thread].store(1, SeqCst);
+                        alarm.ring();
+                        while orders[thread].load(SeqCst) != 0 {
+                            thread::yield_now();
+                        }
                     }
                 }
-            });
-            let mut last = 0;
-            while last != ORDERS {
-                sleeper.is_awake();
-                match orders.swap(0, SeqCst) {
-                    0 if at_words => sleeper.at_words(std::iter::empty()),
-                    0 => sleeper.at_descriptors(std::iter::empty()),
-                    order => last = order,
+            };
+            let threads: Vec<_> = (0..THREADS).map(|thread| thread::spawn(order(thread))).collect();
+            let (done, is_done) = mpsc::channel();
+            thread::spawn(move || {
+                let mut seen = 0;
+                while seen != THREADS as u32 * ORDERS {
+                    sleeper.is_awake();
+                    match orders.iter().map(|order| order.swap(0, SeqCst)).sum() {
+                        0 if at_words => sleeper.at_words(std::iter::empty()),
+                        0 => sleeper.at_descriptors(std::iter::empty()),
+                        orders => seen += orders,
+                    }
                 }
-            }
-            rings.join().unwrap();
+                done.send(()).unwrap();
+            });
+            is_done.recv_timeout(Duration::from_secs(60)).expect("every order is seen");
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
         }
     }
 }
