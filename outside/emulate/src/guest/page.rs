@@ -131,8 +131,8 @@ impl Page {
         let turn = self.turn.wrapping_add(1).max(1);
         words.turn.store(turn, Release);
         fence(SeqCst);
-        // The guest alone says that it sleeps no more: it may have looked at the order already, answered it, and
-        // be about to sleep again, and the next order must find that.
+        // The guest alone says that it sleeps no more: it may have looked at the order already, answered it,
+        // and be about to sleep again, and the next order must find that.
         if sleeps.guest.load(Relaxed) != 0 {
             // The word is in mapped memory, so the call cannot fail.
             let _ = futex::wake(&words.turn, futex::Flags::empty(), 1);

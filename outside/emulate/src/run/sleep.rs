@@ -5,9 +5,9 @@
 //! descriptors.
 //!
 //! Invariant: no ring is lost. Who rings changes the word first, then looks whether the thread sleeps; the
-//! thread says that it will, then has the word compared with what it was before it looked for orders. Only the
-//! thread says that it sleeps no more: if who rings did, a late one could say so between what the thread said
-//! and its sleep, and the next one would wake nobody.
+//! thread says that it will, then has the word compared with what it was before it looked for orders. Only
+//! the thread says that it sleeps no more: if who rings did, a late one could say so between what the thread
+//! said and its sleep, and the next one would wake nobody.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -167,7 +167,8 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    /// Who has rung, and is late to look whether the thread sleeps, finds it about to sleep for the next ring.
+    /// Who has rung, and is late to look whether the thread sleeps, finds it about to sleep for the next
+    /// ring.
     #[test]
     fn a_late_ring_takes_nothing_from_the_next_one() {
         for place in [AT_WORDS, AT_DESCRIPTORS] {
@@ -182,7 +183,8 @@ mod tests {
     }
 
     /// What several threads order is seen, however the thread sleeps, and no sleep lasts until a limit: there
-    /// is none. Each waits for its order before it gives the next one, so that one lost ring stops everything.
+    /// is none. Each waits for its order before it gives the next one, so that one lost ring stops
+    /// everything.
     #[test]
     fn no_ring_is_lost() {
         const THREADS: usize = 4;
