@@ -214,6 +214,48 @@ fn statistics_are_exact_and_by_time() {
 }
 
 #[test]
+fn a_service_that_is_preempted_counts_once_with_all_its_time() {
+    for (then, took, ends) in [(Preempted::Resume, 10.0, 13.0), (Preempted::Repeat, 12.0, 15.0)] {
+        let mut world = world();
+        let machine = world.make(HERE, Spec::resource(1).named("machine"));
+        for (comes, priority, takes) in [(0, 1, 10), (2, 0, 3)] {
+            world.spawn("customer", HERE, async move |cx: Process<()>| {
+                cx.hold(secs(comes)).await.unwrap();
+                let service = machine.serve(&cx, secs(takes)).priority(priority).preempting();
+                service.after_preemption(then).await.unwrap();
+            });
+        }
+        // The first is served 0-2 and from 5 on, the other 2-5. Both wait for no first unit.
+        let report = run(world);
+        let machine = report.resource("machine").unwrap();
+        let (served, counts) = (&machine.served, &machine.counts);
+        assert_eq!((served.count(), served.mean_s()), (2, Some((took + 3.0) / 2.0)));
+        assert_eq!((machine.waits.count(), machine.waits.greatest()), (2, Some(Time::ZERO)));
+        assert_eq!((counts.requested, counts.granted, counts.preempted), (2, 2, 1));
+        assert_eq!((machine.utilisation, machine.mean_waiting), (Some(1.0), Some(3.0 / ends)));
+    }
+}
+
+#[test]
+fn who_leaves_is_counted_and_waits_no_longer() {
+    let mut world = world();
+    let desk = world.make(HERE, Spec::resource(1).named("desk"));
+    for (comes, patience) in [(0, Time::MAX), (1, secs(5)), (2, Time::MAX)] {
+        world.spawn("customer", HERE, async move |cx: Process<()>| {
+            cx.hold(secs(comes)).await.unwrap();
+            let is_served = desk.serve(&cx, secs(20)).balking_at(1).within(patience).await.is_ok();
+            assert_eq!(is_served, comes == 0);
+        });
+    }
+    let report = run(world);
+    let desk = report.resource("desk").unwrap();
+    let counts = desk.counts;
+    assert_eq!((counts.requested, counts.granted, counts.reneged, counts.balked), (3, 1, 1, 1));
+    // One waits from 1 to 6, of 20 seconds.
+    assert_eq!((desk.mean_waiting, desk.most_waiting), (Some(5.0 / 20.0), 1));
+}
+
+#[test]
 fn what_is_before_the_warm_up_is_not_measured() {
     let mut world = world().measure_from(secs(5));
     let desk = world.make(HERE, Spec::resource(1).named("desk"));

@@ -232,6 +232,68 @@ fn several_waits_are_one_for_the_first_or_for_all() {
 }
 
 #[test]
+fn who_drops_a_wait_gives_up_its_place_and_what_it_did_not_look_at() {
+    let (mut world, log) = (world(), Log::default());
+    let desk = world.resource(HERE, 1);
+    let shelf: Store<u64> = world.store(HERE);
+    world.spawn("holder", HERE, async move |cx: Process<()>| {
+        desk.serve(&cx, secs(4)).await.map(drop).unwrap()
+    });
+    world.spawn("drops", HERE, async move |cx: Process<()>| {
+        select! {
+            _ = desk.request(&cx) => panic!("it is held"),
+            _ = cx.hold(secs(1)) => {}
+        }
+        {
+            let mut item = std::pin::pin!(shelf.get(&cx));
+            select! {
+                _ = &mut item => panic!("there is none"),
+                _ = cx.hold(secs(1)) => {}
+            }
+            // The item comes meanwhile.
+            cx.sleep(secs(4)).await;
+        }
+        cx.sleep(secs(100)).await;
+    });
+    let (serves, gets) = (log.clone(), log.clone());
+    world.spawn("next", HERE, async move |cx: Process<()>| {
+        cx.hold(secs(2)).await.unwrap();
+        let served = desk.serve(&cx, secs(1)).await.unwrap();
+        serves.note(&cx, &format!("waited {}", served.waited));
+    });
+    world.spawn("taker", HERE, async move |cx: Process<()>| {
+        cx.hold(secs(3)).await.unwrap();
+        gets.note(&cx, &format!("{:?}", shelf.get(&cx).await));
+    });
+    world.spawn("maker", HERE, async move |cx: Process<()>| {
+        cx.hold(secs(4)).await.unwrap();
+        shelf.put(&cx, 7).await.unwrap();
+    });
+    assert_eq!(log.of(world), ["next waited 2s@5", "taker Ok(7)@6"]);
+}
+
+#[test]
+fn of_waits_alike_the_first_ends_first_and_all_of_waits_for_each() {
+    let (mut world, log) = (world(), Log::default());
+    let notes = log.clone();
+    let waiter = world.spawn("waits", HERE, async move |cx: Process<()>| {
+        let (first, _) = any_of([cx.hold(secs(3)), cx.hold(secs(3))]).await;
+        notes.note(&cx, &first.to_string());
+        let both = all_of([cx.hold(secs(5)), cx.hold(secs(2))]).await;
+        notes.note(&cx, &format!("{both:?}"));
+        let both = all_of([cx.hold(secs(9)), cx.hold(secs(20))]).await;
+        notes.note(&cx, &format!("{:?} {:?}", both[0].clone().map_err(|error| error.left()), both[1]));
+    });
+    world.spawn("interrupts", HERE, async move |cx: Process<()>| {
+        cx.hold(secs(10)).await.unwrap();
+        cx.interrupt(waiter, "go".to_owned());
+    });
+    // The third pair begins at 8.
+    let right = ["waits 0@3", "waits [Ok(()), Ok(())]@8", "waits Err(Some(7s)) Ok(())@28"];
+    assert_eq!(log.of(world), right);
+}
+
+#[test]
 fn who_looks_sees_what_was_there_when_its_round_began_and_what_it_has_done_itself() {
     // More than are handed in at once on one thread.
     const MANY: usize = 2_500;
