@@ -9,6 +9,9 @@
 //!
 //! In the appendix the outcome depends on where the scan meets DOM0: without messages it can only win from
 //! the head of the queue. Here DOM0 without messages is treated like the others.
+//! The listing scans the run queue only; the thesis prints no scan of extra time. Here the rule holds there
+//! too. CSDE and CSDD choose differently only if DOM0 has a message and a guest that stands with it, in
+//! slices or in extra time, has more, or as many and has waited longer.
 //!
 //! The paper looks at the event channels of every candidate, O(N x M) for N candidates with M ports. Here an
 //! ordered index that [`Policy::pending`](crate::Policy::pending) keeps up to date gives the same in O(log
