@@ -100,7 +100,8 @@ pub enum Command {
     /// Summarizes a platform file, or computes how long transfers take on its network
     #[command(after_help = NETWORK_EXAMPLES)]
     Network(NetworkArguments),
-    /// Reads a scenario, builds its model and reports what would run; runs it only with --determinism
+    /// Reads a scenario or a study, builds its models and reports what would run; runs a scenario only with
+    /// --determinism
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Runs published experiments on simulated machines or real threads, and checks their conclusions
@@ -221,6 +222,7 @@ Exit status: 0 when the scenario is valid; 2 for a bad scenario or option; 1 if 
 Examples:
   paceline check scenarios/phold.toml
   paceline check scenarios/phold.toml --set run.federates=64
+  paceline check scenarios/studies/ringtown-cycle.toml
   paceline check --determinism scenarios/phold.toml --events 1000000";
 
 const REPLICATE_EXAMPLES: &str = "\

@@ -16,14 +16,14 @@
 //! With `PACELINE_WRITE_BOOK=1` what differs is written into the pages, to be looked at:
 //! `PACELINE_WRITE_BOOK=1 cargo test --workspace --test program book:: -- --test-threads=1`.
 
-mod keys;
+pub mod keys;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn project() -> PathBuf {
+pub fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the project is there")
 }
 
@@ -46,7 +46,7 @@ fn pages() -> BTreeMap<String, String> {
 }
 
 /// Whether pages are to be written anew.
-fn writes() -> bool {
+pub fn writes() -> bool {
     std::env::var_os("PACELINE_WRITE_BOOK").is_some_and(|value| value == "1")
 }
 
@@ -175,7 +175,7 @@ fn commands_that_are_not_run_know_their_options() {
 #[test]
 fn the_tables_of_keys_are_what_the_code_reads() {
     let mut wrong = Vec::new();
-    for name in ["scenarios.md", "machines.md"] {
+    for name in ["scenarios.md", "machines.md", "studies.md"] {
         let path = project().join("docs").join(name);
         let page = fs::read_to_string(&path).unwrap();
         let again = keys::page(&page);

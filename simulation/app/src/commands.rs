@@ -58,8 +58,11 @@ fn replicas<'p>(program: &'p Program, source: &Source) -> Result<Box<dyn Replica
     Ok(Box::new(*program))
 }
 
-/// Checks the scenario that was read from `source`.
+/// Checks the scenario that was read from `source`, or the study.
 pub fn check(program: &Program, source: &Source, arguments: &CheckArguments) -> Result<(), CommandError> {
+    if !arguments.determinism && source.open()?.has("study") {
+        return study::check(program, &|source| replicas(program, source), source);
+    }
     #[cfg(feature = "processes")]
     if program.is_of_processes(source.open()?)? {
         return match arguments.determinism {

@@ -29,7 +29,8 @@ struct Arguments {
 enum Command {
     /// Runs a scenario, with progress while it runs and a summary at the end
     Run(RunArguments),
-    /// Reads a scenario, builds its model and reports what would run; runs it only with --determinism
+    /// Reads a scenario or a study, builds its models and reports what would run; runs a scenario only with
+    /// --determinism
     Check(CheckArguments),
     /// Runs replications of a scenario with different seeds, several at once, and reports means with their
     /// confidence intervals

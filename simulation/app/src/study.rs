@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use paceline_scenario::{Scenario, keys};
+use paceline_study::Study;
 use paceline_study::course::Slice;
 use paceline_study::journal::{self, Journal, JournalError, Rows};
 use paceline_study::row::Status;
@@ -28,10 +30,11 @@ pub use arguments::{StudyArguments, StudyCommand};
 
 use crate::args::OutputArguments;
 use crate::failure::CommandError;
+use crate::loaded::Source;
 use crate::output::{Identity, Output, deliver};
 use crate::program::Program;
 use crate::progress::warn;
-use crate::signals;
+use crate::{signals, stdout, text};
 
 use arguments::{MergeArguments, Part};
 use child::Lifelines;
@@ -57,6 +60,25 @@ pub fn study(
             run(program, replicas, file, arguments)
         }
     }
+}
+
+/// Reads a study and its scenario at every point, and says what would run.
+pub fn check(program: &Program, replicas: ReplicasOf<'_, '_>, source: &Source) -> Result<(), CommandError> {
+    let (file, overrides) = (source.file.as_path(), &source.overrides[..]);
+    // Keys of the study alone are noted: those of its scenario are listed by a check of the scenario.
+    let study = Study::read(Scenario::load(file, overrides)?)?;
+    let (plan, _) = keys::recorded(|| Plan::read(program, replicas, (file, overrides), None));
+    let points = plan?.points() as u64;
+    let most = study.stop.as_ref().map(|stop| stop.most);
+    let runs = |replications: u32| text::count(points * u64::from(replications));
+    let least = runs(study.replications);
+    let facts = [
+        ("scenario", study.scenario.display().to_string()),
+        ("points", text::count(points)),
+        ("runs", most.map_or_else(|| least.clone(), |most| format!("{least} to {}", runs(most)))),
+    ];
+    let rows = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    stdout::print(&text::groups(&[(&format!("{} is sound", file.display()), rows)]))
 }
 
 fn run(

@@ -195,6 +195,13 @@ impl Section {
         Err(self.refuse(key, problem, FILE))
     }
 
+    /// The same for a key without which the caller [refuses](Section::refuse) the scenario, in words of its
+    /// own.
+    pub fn needed_file(&mut self, key: &str) -> Result<Option<PathBuf>, ScenarioError> {
+        self.ask(key, || (FILE.to_owned(), Missing::Refused));
+        self.file(key)
+    }
+
     /// The table at `key`, to be read like a section; a missing table is empty.
     ///
     /// ```

@@ -182,7 +182,7 @@ impl Study {
             |count| (1..=MOST_REPLICATIONS).contains(&count),
             format!("1 to {MOST_REPLICATIONS}"),
         )?;
-        let path = section.file("scenario")?;
+        let path = section.needed_file("scenario")?;
         let Some(path) = path else {
             return Err(section.refuse(
                 "scenario",

@@ -40,10 +40,11 @@ const TYPES: [(&str, &str); 11] = [
 
 /// A key as `paceline check --keys` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    name: String,
-    allowed: String,
-    default: String,
+pub struct Key {
+    pub name: String,
+    pub allowed: String,
+    /// As tables show it: between backticks, or `required`, or a dash.
+    pub default: String,
 }
 
 /// The page with its tables as the code has them.
@@ -175,7 +176,7 @@ fn of_policies(whose: &str) -> Table {
     }
 }
 
-fn policy_names() -> Vec<String> {
+pub fn policy_names() -> Vec<String> {
     let text = stdout(&paceline(&project(), &["list"]));
     let lines = text.lines().skip_while(|line| !line.starts_with("Scheduling policies"));
     let rows = lines.skip(1).take_while(|line| line.starts_with("  "));
@@ -184,7 +185,7 @@ fn policy_names() -> Vec<String> {
 
 /// A scenario that is no file of the project: a machine with one workload, hosts that move as a trace says,
 /// or a packet network.
-fn scenario(name: &str) -> Option<String> {
+pub fn scenario(name: &str) -> Option<String> {
     let workload = |keys: &str| {
         format!(
             "[machine]\nuntil = \"1s\"\n[policy]\nkind = \"credit\"\n[host]\npcpus = 4\n[[domain]]\nname = \"load\"\n{keys}"
@@ -206,6 +207,10 @@ fn scenario(name: &str) -> Option<String> {
         "wireless-of-rounds" => "[model]\nkind = \"wireless\"\nhosts = 300\nrounds = 5\n".to_owned(),
         "wireless-of-trace" => traced("wireless"),
         "csma-of-trace" => traced("wireless-csma"),
+        "study-of-points" => "[study]\nscenario = \"small.toml\"\ndesign = \"sobol\"\npoints = 2\n\
+             [stop]\nmetric = \"events\"\nwithin = 0.1\nmost = 20\n\
+             [factors]\nmodel.lps = { from = 2, to = 4 }\n"
+            .to_owned(),
         "seir-of-file" => {
             "[model]\nkind = \"seir\"\ngraph = \"file\"\npath = \"people.edges\"\nexposed = 1\n".to_owned()
         }
@@ -214,12 +219,13 @@ fn scenario(name: &str) -> Option<String> {
 }
 
 /// The keys of a scenario by section, with these changes to it.
-fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
+pub fn listed(name: &str, changes: &[&str]) -> BTreeMap<String, Vec<Key>> {
     let folder = tempfile::tempdir().unwrap();
     let file = scenario(name).map_or(project().join(name), |text| {
         let file = folder.path().join("scenario.toml");
         fs::write(&file, text).unwrap();
         for (name, content) in [
+            ("small.toml", "[model]\nkind = \"phold\"\nlps = 2\n[run]\nuntil = \"1s\"\n"),
             ("hosts.movements", "0 0 0 100 50 50\n0 10 10 100 500 500\n"),
             ("net.edges", "a b 1\nb c 1\n"),
             ("people.edges", "1 2\n2 3\n"),

@@ -101,6 +101,11 @@ impl Plan {
         self.source.name()
     }
 
+    /// How many points it has.
+    pub fn points(&self) -> usize {
+        self.points.len()
+    }
+
     /// The journal of the whole, or of a part.
     pub fn journal(&self, slice: Option<Slice>) -> PathBuf {
         let name = slice.map_or_else(

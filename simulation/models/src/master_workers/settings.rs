@@ -13,7 +13,7 @@ impl MasterWorkers {
         network: &str,
         platform: Option<&Platform>,
     ) -> Result<Self, ScenarioError> {
-        let Some(path) = section.file("deployment")? else {
+        let Some(path) = section.needed_file("deployment")? else {
             let problem = "a model whose actors are placed by a deployment, and none is named";
             return Err(section.refuse("deployment", problem, "a deployment file in SimGrid's XML format"));
         };

@@ -10,7 +10,7 @@ impl MpiTrace {
     /// Reads the keys `trace`, a file of lines `RANK ACTION ARGUMENTS`, or of names of such files, and
     /// `permanent_receivers` (false). The key `kind` is left to the caller.
     pub fn from_section(section: &mut Section) -> Result<Self, ScenarioError> {
-        let Some(path) = section.file("trace")? else {
+        let Some(path) = section.needed_file("trace")? else {
             let problem = "a model that replays a trace, and none is named";
             return Err(section.refuse(
                 "trace",
