@@ -1,8 +1,8 @@
 //! The command line of `paceline`: its commands with their examples, and the arguments of `machine`,
-//! `emulate`, `compare` and the lab. Those of `pace`, `lvt`, `network`, `rti`, `init`, `completions` and
-//! `man` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`, `network/arguments.rs`,
-//! `rti/arguments.rs`, `init.rs`, `manual/arguments.rs`), those of the commands that every program has in
-//! `simulation/app/src/args.rs`.
+//! `emulate`, `compare` and the lab. Those of `pace`, `lvt`, `network`, `rti`, `init`, `schema`,
+//! `completions` and `man` are in files of their own (`args/pace.rs`, `lvt/arguments.rs`,
+//! `network/arguments.rs`, `rti/arguments.rs`, `init.rs`, `schema.rs`, `manual/arguments.rs`), those of the
+//! commands that every program has in `simulation/app/src/args.rs`.
 //!
 //! A command here that every program has is in `simulation/app/src/entry.rs` as well; `main.rs` carries it
 //! out.
@@ -33,6 +33,7 @@ use crate::lvt::arguments::{LVT_EXAMPLES, LvtCommand};
 use crate::manual::arguments::{COMPLETIONS_EXAMPLES, CompletionsArguments, MAN_EXAMPLES, ManArguments};
 use crate::network::arguments::{NETWORK_EXAMPLES, NetworkArguments};
 use crate::rti::arguments::{RTI_EXAMPLES, RtiArguments};
+use crate::schema::{SCHEMA_EXAMPLES, SchemaArguments};
 #[cfg(target_os = "linux")]
 pub use pace::PaceArguments;
 
@@ -124,6 +125,9 @@ pub enum Command {
     /// Writes a scenario of a model to start from; with --rust a crate, with --python a module
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArguments),
+    /// Prints a JSON Schema of scenarios and studies, by which editors complete and check them
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema(SchemaArguments),
     /// Prints what a shell needs to complete the commands and options of this program
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),

@@ -24,6 +24,7 @@ mod network;
 #[cfg(target_os = "linux")]
 mod pace;
 mod rti;
+mod schema;
 
 use std::process::ExitCode;
 
@@ -77,6 +78,7 @@ fn carry_out(command: Command) -> Result<ExitCode, CommandError> {
         Command::Reproduce(given) => return lab::start("reproduce", &given.arguments),
         Command::Rti(arguments) => rti::rti(&arguments),
         Command::Init(arguments) => init::init(&arguments),
+        Command::Schema(arguments) => schema::schema(&arguments),
         Command::Completions(arguments) => manual::completions(Arguments::command(), &arguments),
         Command::Man(arguments) => manual::pages(Arguments::command(), &arguments),
         Command::List => list::list(),

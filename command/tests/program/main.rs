@@ -38,6 +38,8 @@ mod rti;
 mod run;
 #[cfg(target_os = "linux")]
 mod run_keys;
+#[cfg(unix)]
+mod schema;
 mod scripts;
 mod strangers;
 #[cfg(unix)]
