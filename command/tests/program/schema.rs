@@ -269,7 +269,7 @@ fn every_scenario_fits_the_schema_of_its_kind_and_that_of_all() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         // Those for programs with one model of their own name none.
         let is_scenario =
-            name.ends_with(".toml") && !["manifest", "lps", "processes"].contains(&&name[..name.len() - 5]);
+            name.strip_suffix(".toml").is_some_and(|name| !["manifest", "lps", "processes"].contains(&name));
         files.extend(is_scenario.then(|| (name, fs::read_to_string(&path).unwrap())));
     }
     assert!(files.len() > 100, "only {} scenarios", files.len());

@@ -112,7 +112,7 @@ pub fn probes() -> Vec<Probe> {
     for folder in ["scenarios", "scenarios/studies"] {
         for entry in fs::read_dir(project().join(folder)).expect("scenarios") {
             let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
-            names.extend(name.ends_with(".toml").then(|| format!("{folder}/{name}")));
+            names.extend(name.strip_suffix(".toml").map(|_| format!("{folder}/{name}")));
         }
     }
     names.sort();
