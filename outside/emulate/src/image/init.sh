@@ -14,8 +14,7 @@ for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "
 ln -s /proc/self/fd /dev/fd
 # The root folder that a kernel makes for itself is one that all may write to.
 chmod 755 /
-# It holds half of the memory unless it is told otherwise, and the image alone may take that. Kernels before 6.18 do not know the
-# option that says so on their command line.
+# It holds half of the memory unless it is told otherwise, and the image alone may take that.
 mount -t tmpfs -o remount,size=90% rootfs /
 # As Debian sets it: all users may ping, for which capabilities of files would be needed otherwise.
 echo "0 2147483647" >/proc/sys/net/ipv4/ping_group_range

@@ -56,29 +56,6 @@ fn a_guest_is_who_it_is_told_to_be_and_sends_back_what_it_wrote() {
     assert_ne!(other.get("out/random"), out.get("out/random"));
 }
 
-/// The kernel unpacks the image into a folder that holds half of the memory unless it is told otherwise, and
-/// what does not fit it leaves out without a word.
-#[test]
-fn a_guest_with_the_least_memory_has_the_whole_image() {
-    const LARGE: usize = 100 << 20;
-    let Some(emulator) = emulator() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("large");
-    let mut bytes = vec![b'x'; LARGE];
-    bytes.extend(b"the end");
-    fs::write(&file, bytes).unwrap();
-    // That of another guest is not copied to its place in this one.
-    let files = vec![("other".into(), "/large".into(), file)];
-    let contents = Contents { files, programs: vec!["/bin/ls".into()], ..Contents::default() };
-    let least = pack(&Sources::of(&emulator), &contents).unwrap().least_memory_mib();
-    let booted = Booted::with_memory(emulator, "least", &contents, least);
-    let script = "tail -c 7 /paceline/guests/other/large; /bin/ls -l /paceline/guests/other";
-    let console = booted.run(&booted.setup("web", script)).console;
-    for word in ["the end", &(LARGE + 7).to_string(), "script ended with status 0"] {
-        assert!(console.contains(word), "{word:?} is missing:\n{console}");
-    }
-}
-
 #[test]
 fn the_same_contents_are_the_same_bytes_in_whatever_order() {
     let Some(emulator) = emulator() else { return };
