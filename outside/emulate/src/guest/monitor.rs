@@ -51,7 +51,11 @@ impl Monitor {
         let since = Instant::now();
         loop {
             let answer = self.execute("query-migrate", "")?;
-            if answer.contains(r#""status": "completed""#) {
+            // The move is said to be complete a moment before the machine may go on, which is refused until
+            // then.
+            if answer.contains(r#""status": "completed""#)
+                && !self.execute("query-status", "")?.contains(r#""status": "finish-migrate""#)
+            {
                 return Ok(());
             }
             if answer.contains(r#""status": "failed""#) || since.elapsed() > self.patience {
