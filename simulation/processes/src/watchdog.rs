@@ -11,7 +11,7 @@ mod known;
 mod test;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -121,8 +121,17 @@ impl Slot {
 
     pub(crate) fn begin(&self, process: ProcessId, now: Time) {
         let number = (self.turn.load(Ordering::Relaxed) >> 32) as u32;
+        // Whoever reads this turn's time has seen that the turn before is over; with `time_of` it is a seqlock.
+        fence(Ordering::Release);
         self.time_ns.store(now.as_nanos(), Ordering::Relaxed);
-        self.turn.store(u64::from(number.wrapping_add(1)) << 32 | u64::from(process.0), Ordering::Relaxed);
+        self.turn.store(u64::from(number.wrapping_add(1)) << 32 | u64::from(process.0), Ordering::Release);
+    }
+
+    /// The time of a turn; nothing where that turn is over.
+    fn time_of(&self, turn: u64) -> Option<Time> {
+        let time = Time::nanos(self.time_ns.load(Ordering::Relaxed));
+        fence(Ordering::Acquire);
+        (self.turn.load(Ordering::Relaxed) == turn).then_some(time)
     }
 
     pub(crate) fn end(&self) {
@@ -142,7 +151,7 @@ impl Watched {
     fn look(&mut self) -> Vec<Stall> {
         let mut stalls = Vec::new();
         for (slot, seen, times) in &mut self.slots {
-            let turn = slot.turn.load(Ordering::Relaxed);
+            let turn = slot.turn.load(Ordering::Acquire);
             if turn != *seen {
                 (*seen, *times) = (turn, 0);
             }
@@ -151,8 +160,8 @@ impl Watched {
             if process.0 == NOBODY || *times != LOOKS + 1 {
                 continue;
             }
-            if let Some((name, host)) = lock(&slot.known).get(process) {
-                let time = Time::nanos(slot.time_ns.load(Ordering::Relaxed));
+            let known = lock(&slot.known).get(process);
+            if let Some(((name, host), time)) = known.zip(slot.time_of(turn)) {
                 stalls.push(Stall { process, name, host, time, rounds: None });
             }
         }

@@ -56,10 +56,10 @@ fn who_keeps_a_thread_is_named_on_any_thread_context_and_federate() {
         let stalls = Mutex::new(stalls);
         world.spawn("slow", HostId(1), async move |cx: Process<()>| {
             cx.sleep(Time::secs(3)).await;
-            // Blocks until it was reported.
-            let named = |stall: &Stall| stall.process == cx.id();
+            // Blocks until it was reported. Beside load its first turn, too, may take long enough to be named.
+            let named = |stall: &Stall| stall.process == cx.id() && stall.time == Time::secs(3);
             let stall = stalls.lock().unwrap().iter().find(named).expect("it is reported");
-            assert_eq!((&*stall.name, stall.host, stall.time), ("slow", HostId(1), Time::secs(3)));
+            assert_eq!((&*stall.name, stall.host), ("slow", HostId(1)));
         });
         let world = if federates > 0 { world.federates(federates) } else { world };
         assert_eq!(world.run().unwrap().end_time, Time::secs(9));
