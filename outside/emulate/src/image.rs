@@ -50,6 +50,10 @@ const MODULES_IF_THERE: [&str; 1] = ["pvpanic_pci"];
 /// Modules that are loaded by each guest: what the machine has to say of it.
 const MODULES_LATER: [&str; 1] = ["qemu_fw_cfg"];
 
+/// The file that names the last entry of the image, which `init.sh` looks for. It is not the last one itself,
+/// since folders in `var` are always there.
+const LAST: &str = "paceline/last";
+
 /// Where the parts of an image come from.
 #[derive(Clone, Debug)]
 pub struct Sources {
@@ -124,6 +128,9 @@ pub fn pack(sources: &Sources, contents: &Contents) -> Result<Archive, ImageErro
         archive.add(&place, Entry::file(read(file)?, is_executable(file)));
     }
     installed::add(&mut archive, &services);
+    let (path, size) = archive.last().expect("entries were added");
+    let last = format!("{size} /{path}\n");
+    archive.add(LAST, Entry::file(last, false));
     Ok(archive)
 }
 

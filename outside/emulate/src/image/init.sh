@@ -14,7 +14,18 @@ for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "
 ln -s /proc/self/fd /dev/fd
 # The root folder that a kernel makes for itself is one that all may write to.
 chmod 755 /
-# It holds half of the memory unless it is told otherwise, and the image alone may take that.
+
+# is_whole: whether the image was unpacked to its end. The kernel stops, without a word, at a file that it has no room for.
+is_whole() {
+    local size last
+    read -r size last </paceline/last || return 1
+    [ -L "$last" ] || [ -d "$last" ] || [ "$(stat -c %s "$last")" = "$size" ]
+}
+if ! is_whole; then
+    echo "paceline: this guest has too little memory for its image"
+    poweroff -f
+fi
+# Kernels before 6.18 do not know the option of their command line that says so.
 mount -t tmpfs -o remount,size=90% rootfs /
 # As Debian sets it: all users may ping, for which capabilities of files would be needed otherwise.
 echo "0 2147483647" >/proc/sys/net/ipv4/ping_group_range

@@ -56,6 +56,31 @@ fn a_guest_is_who_it_is_told_to_be_and_sends_back_what_it_wrote() {
     assert_ne!(other.get("out/random"), out.get("out/random"));
 }
 
+/// A kernel stops to unpack an image at a file that it has no room for.
+#[test]
+fn a_guest_with_the_least_memory_has_the_whole_image_or_says_that_it_has_not() {
+    const LARGE: usize = 50 << 20;
+    let Some(emulator) = emulator() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large");
+    let mut bytes = vec![b'x'; LARGE];
+    bytes.extend(b"the end");
+    fs::write(&file, bytes).unwrap();
+    // That of another guest is not copied to its place in this one.
+    let files = vec![("other".into(), "/large".into(), file)];
+    let contents = Contents { files, programs: vec!["/bin/ls".into()], ..Contents::default() };
+    // Then the file may take half of the memory beside it.
+    let console = Booted::without_option(emulator.clone(), "less", &contents, " initramfs_options=size=90%");
+    assert!(console.contains("paceline: this guest has too little memory for its image"), "{console}");
+    let least = pack(&Sources::of(&emulator), &contents).unwrap().least_memory_mib();
+    let booted = Booted::with_memory(emulator, "least", &contents, least);
+    let script = "tail -c 7 /paceline/guests/other/large; /bin/ls -l /paceline/guests/other";
+    let console = booted.run(&booted.setup("web", script)).console;
+    for word in ["the end", &(LARGE + 7).to_string(), "script ended with status 0"] {
+        assert!(console.contains(word), "{word:?} is missing:\n{console}");
+    }
+}
+
 #[test]
 fn the_same_contents_are_the_same_bytes_in_whatever_order() {
     let Some(emulator) = emulator() else { return };

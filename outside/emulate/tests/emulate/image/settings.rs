@@ -235,7 +235,7 @@ fn programs_that_cannot_be_packed_are_refused_at_their_places() {
             "run = [\"large\"]",
             "2:1",
             "guest a has 128 MiB, too little for an image of 60 MiB",
-            "at least 168 MiB",
+            "at least 200 MiB",
         ),
     ] {
         let error = pack(lines).unwrap_err().one_line();

@@ -29,6 +29,7 @@ pub const USUAL_MIB: u32 = 256;
 pub struct Booted {
     pub emulator: Emulator,
     memory_mib: u32,
+    least_mib: u32,
     folder: PathBuf,
     image: PathBuf,
     snapshot: PathBuf,
@@ -62,27 +63,53 @@ impl Booted {
     }
 
     pub fn with_memory(emulator: Emulator, test: &str, contents: &Contents, memory_mib: u32) -> Self {
+        let mut booted = Self::packed(emulator, test, contents, memory_mib);
+        let boot = booted.boot(&booted.settings("boot", "unused"));
+        let (mut guest, at_ns) = boot.unwrap_or_else(|console| panic!("it ended; console:\n{console}"));
+        guest.save(&booted.snapshot).unwrap();
+        booted.at_ns = at_ns;
+        booted
+    }
+
+    /// What the console says of a guest with the least memory that ends as it boots, since its kernel's command
+    /// line has no such option.
+    pub fn without_option(emulator: Emulator, test: &str, contents: &Contents, option: &str) -> String {
+        let mut booted = Self::packed(emulator, test, contents, u32::MAX);
+        booted.memory_mib = booted.least_mib;
+        let mut settings = booted.settings("boot", "unused");
+        let whole = settings.command_line.len();
+        settings.command_line = settings.command_line.replace(option, "");
+        assert!(settings.command_line.len() < whole, "{option} is an option");
+        booted.boot(&settings).err().expect("it has too little memory")
+    }
+
+    /// An image that has not been booted.
+    fn packed(emulator: Emulator, test: &str, contents: &Contents, memory_mib: u32) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("image").join(test);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let image = folder.join("image");
         let packed = pack(&Sources::of(&emulator), contents).unwrap();
-        assert!(memory_mib >= packed.least_memory_mib(), "{} MiB are needed", packed.least_memory_mib());
+        let least_mib = packed.least_memory_mib();
+        assert!(memory_mib >= least_mib, "{least_mib} MiB are needed");
         fs::write(&image, packed.to_bytes()).unwrap();
         let snapshot = folder.join("snapshot");
-        let mut booted = Self { emulator, memory_mib, folder, image, snapshot, at_ns: 0 };
-        let settings = booted.settings("boot", "unused");
-        let mut guest = Guest::start(&settings, &booted.emulator).unwrap();
+        Self { emulator, memory_mib, least_mib, folder, image, snapshot, at_ns: 0 }
+    }
+
+    /// The guest once it sleeps where it is to be saved, and its clock; or its console, if it has ended.
+    fn boot(&self, settings: &GuestSettings) -> Result<(Guest, u64), String> {
+        let mut guest = Guest::start(settings, &self.emulator).unwrap();
         let mut stopped = guest.wait().unwrap();
-        while !console(&settings).contains(READY) {
-            assert_eq!(stopped.state, GuestState::Standing, "{}", console(&settings));
-            assert!(stopped.time_ns < 60 * SECOND, "no boot; console:\n{}", console(&settings));
+        while !console(settings).contains(READY) {
+            if stopped.state != GuestState::Standing {
+                return Err(console(settings));
+            }
+            assert!(stopped.time_ns < 60 * SECOND, "no boot; console:\n{}", console(settings));
             guest.grant(stopped.time_ns + 100 * MS, &[]).unwrap();
             stopped = guest.wait().unwrap();
         }
-        guest.save(&booted.snapshot).unwrap();
-        booted.at_ns = stopped.time_ns;
-        booted
+        Ok((guest, stopped.time_ns))
     }
 
     fn settings(&self, name: &str, text: &str) -> GuestSettings {
