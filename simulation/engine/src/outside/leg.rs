@@ -156,10 +156,10 @@ pub(crate) fn seat<'a, M: Model, F>(
 ) -> Seated<'a, F, M> {
     let Start { reached, workers, peers, .. } = start;
     let transport = peers.map(|peers| Arc::clone(peers.transport()));
-    let idle = Arc::new(Idle::new(workers, transport));
     let speculates = outsiders.speculates.take();
     let mut present: Vec<_> =
         outsiders.all.extract_if(.., |(_, outside)| outside.takes_part(reached)).collect();
+    let idle = Arc::new(Idle::new(workers, transport, !present.is_empty()));
     let answers = (!present.is_empty()).then(|| Arc::new(Answers::new(Arc::clone(&idle))));
     let mut occupants = Vec::with_capacity(federates.len());
     for federate in federates {

@@ -19,6 +19,9 @@
 //! switches that follow a wake-up. Where other programs take the core for a time slice, workers sleep
 //! instead, because a thread that wakes up runs soon.
 //!
+//! A run with federates outside mostly waits for their answers, which take other programs longer than a spin,
+//! on cores that these need: after a spin in vain, its workers sleep at once for a while.
+//!
 //! Invariants: the stack holds exactly the workers that sleep and were not chosen to be woken; at most one of
 //! them sleeps in the transport.
 
@@ -46,6 +49,10 @@ const LONGEST_YIELD: Duration = Duration::from_millis(2);
 /// gone.
 const SLEEPS: u32 = 1_000;
 
+/// So many waits begin with a sleep after a spin in vain where there are federates outside; then one tries
+/// again whether they answer soon. A spin in 64 waits costs nothing that can be seen.
+const SLEEPS_OUTSIDE: u32 = 63;
+
 /// How long a worker sleeps in the transport before it looks again: a wake-up or an arrival ends it earlier.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -67,15 +74,18 @@ pub(crate) struct Idle {
     transport: Option<Arc<dyn Transport>>,
     /// Whether processes outnumber the cores, so that another one could run while this one spins.
     crowded: bool,
+    /// Whether workers wait for answers from outside.
+    hears_outside: bool,
     /// Waits that are still to begin with a sleep.
     sleeps: AtomicU32,
 }
 
 impl Idle {
-    pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>) -> Self {
+    pub(crate) fn new(workers: u32, transport: Option<Arc<dyn Transport>>, hears_outside: bool) -> Self {
         let crowded = transport.as_ref().is_some_and(|transport| transport.ranks() > cores::available());
         Self {
             crowded,
+            hears_outside,
             sleeps: AtomicU32::new(0),
             transport,
             epoch: Apart(AtomicU32::new(0)),
@@ -95,7 +105,16 @@ impl Idle {
     /// Lets `worker` wait until the epoch is no longer `seen`.
     pub(crate) fn wait(&self, worker: usize, seen: u32) {
         self.spinning.fetch_add(1, Ordering::SeqCst);
-        let is_over = if self.crowded { self.yields(seen) } else { self.spins(seen) };
+        // Workers may count their sleeps at the same time: nothing depends on how many there are.
+        let sleeps = self.sleeps.load(Ordering::Relaxed);
+        let is_over = if sleeps > 0 {
+            self.sleeps.store(sleeps - 1, Ordering::Relaxed);
+            false
+        } else if self.crowded {
+            self.yields(seen)
+        } else {
+            self.spins(seen)
+        };
         if is_over {
             // Also where something has arrived, and the epoch is still the same: a waker that counts on this
             // worker has changed the state before, and the worker looks at that again before it next waits.
@@ -147,20 +166,20 @@ impl Idle {
             }
             std::hint::spin_loop();
         }
+        if self.hears_outside {
+            self.sleeps.store(SLEEPS_OUTSIDE, Ordering::Relaxed);
+        }
         false
     }
 
-    /// Lets other processes run once, unless other programs would. Says whether the wait is over. Workers may
-    /// count their sleeps at the same time: nothing depends on how many there are.
+    /// Lets other processes run once. Says whether the wait is over.
     fn yields(&self, seen: u32) -> bool {
-        let sleeps = self.sleeps.load(Ordering::Relaxed);
-        // A yield gave the core to somebody for long: for a while, sleeping is the quicker way to be woken.
-        if sleeps > 0 || !YIELDS {
-            self.sleeps.store(sleeps.saturating_sub(1), Ordering::Relaxed);
+        if !YIELDS {
             return false;
         }
         let start = Instant::now();
         thread::yield_now();
+        // It gave the core to somebody for long: for a while, sleeping is the quicker way to be woken.
         if start.elapsed() > LONGEST_YIELD {
             self.sleeps.store(SLEEPS, Ordering::Relaxed);
         }
