@@ -76,6 +76,11 @@ impl<M: Model> Outsiders<M> {
         self.all.is_empty()
     }
 
+    /// Which federates are outside at any time of the run.
+    pub(crate) fn federates(&self) -> Vec<u32> {
+        self.all.iter().map(|(federate, _)| *federate).collect()
+    }
+
     /// Whether all of them do what the model would do.
     pub(crate) fn run_model(&self) -> bool {
         self.all.iter().all(|(_, outside)| outside.runner.runs_model() && !outside.dropped)

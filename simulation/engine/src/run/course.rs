@@ -212,7 +212,13 @@ impl<M: Model> Course<M> {
             return Ok(None);
         }
         if self.distances.is_none() {
-            let distances = Distances::worth(&simulation.model, &self.partition)?;
+            let (model, outside) = (&simulation.model, self.outsiders.federates());
+            // All processes have to choose alike, and each knows only of the federates that are outside of it.
+            let distances = if outside.is_empty() || self.peers.is_some() {
+                Distances::worth(model, &self.partition)?
+            } else {
+                Distances::worth_outside(model, &self.partition, &outside)?
+            };
             self.distances = Some(distances.map(Arc::new));
         }
         Ok(self.distances.clone().flatten())

@@ -45,22 +45,47 @@ impl Distances {
     /// twice the model's lookahead, on average over the federates. So wide are windows where all federates
     /// have events all the time. Fails if a declared channel is none that the LP may have.
     pub fn worth<M: Model>(model: &M, partition: &Partition) -> Result<Option<Self>, LinkError> {
+        let Some((channels, lag)) = Self::channels(model, partition)? else { return Ok(None) };
         let count = partition.federates();
-        // The table grows with the square of the federates, and the time to fill it with the cube.
-        if !(2..=FEDERATES).contains(&count) {
-            return Ok(None);
-        }
-        let most = (partition.lps() as usize).saturating_mul(CHANNELS);
-        let Some(channels) = FederateChannels::few(model, partition, most)? else { return Ok(None) };
-        let Some(lag) = channels.between.values().copied().max() else { return Ok(None) };
         // Who receives nothing is held back by the lag alone.
         let mut nearest = vec![lag; count as usize];
         for ((_, to), lookahead) in &channels.between {
             nearest[*to as usize] = nearest[*to as usize].min(*lookahead);
         }
-        let sum: u128 = nearest.iter().map(|near| u128::from(near.as_ticks())).sum();
-        let worth = sum >= WORTH * u128::from(count) * u128::from(model.lookahead().as_ticks());
+        let worth = is_worth(&nearest, model.lookahead());
         Ok(worth.then(|| Self::of(channels, count as usize, lag)))
+    }
+
+    /// The same of a run in which these federates are outside. A window costs each of them more than all that
+    /// is inside: so distances are worth it where they reach each other, and themselves, on ways twice as
+    /// long as the model's lookahead, on average over them. A federate may then be ahead by the longest of
+    /// these ways.
+    pub fn worth_outside<M: Model>(
+        model: &M,
+        partition: &Partition,
+        outside: &[u32],
+    ) -> Result<Option<Self>, LinkError> {
+        let Some((channels, lag)) = Self::channels(model, partition)? else { return Ok(None) };
+        let mut found = Self::of(channels, partition.federates() as usize, lag);
+        let way = |to: &u32| outside.iter().map(|from| found.between(*from, *to)).min();
+        let nearest: Vec<Time> = outside.iter().filter_map(way).filter(|way| *way < Time::MAX).collect();
+        found.lag = nearest.iter().copied().max().unwrap_or(lag).max(lag);
+        Ok((!nearest.is_empty() && is_worth(&nearest, model.lookahead())).then_some(found))
+    }
+
+    /// The channels between federates, where they are few enough for distances, and the longest of them.
+    fn channels<M: Model>(
+        model: &M,
+        partition: &Partition,
+    ) -> Result<Option<(FederateChannels, Time)>, LinkError> {
+        // The table grows with the square of the federates, and the time to fill it with the cube.
+        if !(2..=FEDERATES).contains(&partition.federates()) {
+            return Ok(None);
+        }
+        let most = (partition.lps() as usize).saturating_mul(CHANNELS);
+        let Some(channels) = FederateChannels::few(model, partition, most)? else { return Ok(None) };
+        let longest = channels.between.values().copied().max();
+        Ok(longest.map(|longest| (channels, longest)))
     }
 
     /// Shortest paths between all pairs (Floyd, 1962; Warshall, 1962).
@@ -92,6 +117,12 @@ impl Distances {
     pub fn within(&self, federate: u32) -> Time {
         self.within[federate as usize]
     }
+}
+
+/// Whether windows as wide as these are worth their cost on average.
+fn is_worth(widths: &[Time], lookahead: Time) -> bool {
+    let sum: u128 = widths.iter().map(|width| u128::from(width.as_ticks())).sum();
+    sum >= WORTH * widths.len() as u128 * u128::from(lookahead.as_ticks())
 }
 
 /// Computes where the next window ends for each federate.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::Rng;
+use crate::{Channels, Context, LpId, Rng};
 
 /// Random channels whose lookaheads differ by up to 1000 times.
 fn draw(rng: &mut Rng) -> (FederateChannels, usize) {
@@ -21,6 +21,50 @@ fn draw(rng: &mut Rng) -> (FederateChannels, usize) {
 fn distances(channels: &FederateChannels, federates: usize) -> Distances {
     let lag = channels.between.values().copied().max().unwrap_or(Time::TICK);
     Distances::of(channels.clone(), federates, lag)
+}
+
+/// Hosts at a switch, the last LP.
+struct Star(u32);
+
+impl Model for Star {
+    type State = ();
+    type Event = ();
+    type Output = ();
+
+    fn lps(&self) -> u32 {
+        self.0 + 1
+    }
+    fn lookahead(&self) -> Time {
+        Time::micros(1)
+    }
+    fn channels(&self, lp: LpId) -> Channels {
+        let others = if lp.0 == self.0 { (0..self.0).collect() } else { vec![self.0] };
+        Channels::Only(others.into_iter().map(|other| (LpId(other), Time::micros(1))).collect())
+    }
+    fn init(&self, _lp: LpId, _cx: &mut Context<Self>) {}
+    fn handle(&self, _state: &mut (), _event: &(), _cx: &mut Context<Self>) {}
+}
+
+#[test]
+fn outside_federates_behind_a_switch_get_windows_of_the_way_between_them() {
+    let partition = Partition::runs(4, 4);
+    let star = Star(3);
+    assert_eq!(Distances::worth(&star, &partition), Ok(None), "each channel is as long as the lookahead");
+    // Whoever is next to an outside federate reaches it in a window's time.
+    assert_eq!(Distances::worth_outside(&star, &partition, &[0, 3]), Ok(None));
+    for outside in [&[0, 1, 2][..], &[1]] {
+        let found =
+            Distances::worth_outside(&star, &partition, outside).unwrap().expect("ways are of two links");
+        assert_eq!((found.between(0, 1), found.between(0, 0)), (Time::micros(2), Time::micros(2)));
+        let mut windows = DistanceWindows::new(Arc::new(found));
+        // All compute, and the switch has nothing to do.
+        let now = Time::secs(1);
+        assert!(windows.open(&[now, now, now, Time::MAX], Time::MAX));
+        assert_eq!(windows.bound(0), now + Time::micros(2));
+        // It has a frame in hand.
+        assert!(windows.open(&[now, now, now, now + Time::nanos(100)], Time::MAX));
+        assert_eq!(windows.bound(0), now + Time::nanos(1_100));
+    }
 }
 
 #[test]
@@ -53,7 +97,10 @@ fn nothing_arrives_before_a_bound_bounds_never_fall_and_every_window_has_work() 
     let mut rng = Rng::new(22, 0);
     for case in 0..300 {
         let (channels, federates) = draw(&mut rng);
-        let distances = Arc::new(distances(&channels, federates));
+        let mut distances = distances(&channels, federates);
+        // As where some are outside: farther than any channel.
+        distances.lag = Time::ticks(distances.lag.as_ticks() * (1 + case % 3));
+        let distances = Arc::new(distances);
         let mut windows = DistanceWindows::new(Arc::clone(&distances));
         let until = Time::ticks(1 + rng.below(4000));
         let mut events: Vec<Vec<Time>> = (0..federates)
