@@ -121,7 +121,8 @@ impl Slot {
 
     pub(crate) fn begin(&self, process: ProcessId, now: Time) {
         let number = (self.turn.load(Ordering::Relaxed) >> 32) as u32;
-        // Whoever reads this turn's time has seen that the turn before is over; with `time_of` it is a seqlock.
+        // Whoever reads this turn's time has seen that the turn before is over; with `time_of` it is a
+        // seqlock.
         fence(Ordering::Release);
         self.time_ns.store(now.as_nanos(), Ordering::Relaxed);
         self.turn.store(u64::from(number.wrapping_add(1)) << 32 | u64::from(process.0), Ordering::Release);

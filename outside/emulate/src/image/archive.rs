@@ -151,9 +151,9 @@ impl Archive {
         self.entries.values().map(size).sum()
     }
 
-    /// The least memory of a guest that boots it, in MiB. The kernel unpacks the archive into a folder that may
-    /// hold nine tenths of the memory that is left beside kernel and archive; in less it leaves out, without a
-    /// word, what it has no room for. Files take whole pages.
+    /// The least memory of a guest that boots it, in MiB. The kernel unpacks the archive into a folder that
+    /// may hold nine tenths of the memory that is left beside kernel and archive; in less it leaves out,
+    /// without a word, what it has no room for. Files take whole pages.
     #[must_use]
     pub fn least_memory_mib(&self) -> u32 {
         let pages = |entry: &Entry| match &entry.content {

@@ -56,7 +56,8 @@ fn who_keeps_a_thread_is_named_on_any_thread_context_and_federate() {
         let stalls = Mutex::new(stalls);
         world.spawn("slow", HostId(1), async move |cx: Process<()>| {
             cx.sleep(Time::secs(3)).await;
-            // Blocks until it was reported. Beside load its first turn, too, may take long enough to be named.
+            // Blocks until it was reported. Beside load its first turn, too, may take long enough to be
+            // named.
             let named = |stall: &Stall| stall.process == cx.id() && stall.time == Time::secs(3);
             let stall = stalls.lock().unwrap().iter().find(named).expect("it is reported");
             assert_eq!((&*stall.name, stall.host), ("slow", HostId(1)));

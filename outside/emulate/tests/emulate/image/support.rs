@@ -71,8 +71,8 @@ impl Booted {
         booted
     }
 
-    /// What the console says of a guest with the least memory that ends as it boots, since its kernel's command
-    /// line has no such option.
+    /// What the console says of a guest with the least memory that ends as it boots, since its kernel's
+    /// command line has no such option.
     pub fn without_option(emulator: Emulator, test: &str, contents: &Contents, option: &str) -> String {
         let mut booted = Self::packed(emulator, test, contents, u32::MAX);
         booted.memory_mib = booted.least_mib;
