@@ -5,6 +5,7 @@
 //! hyper-threaded CPUs. Figures 8 to 10 are measured in real time, one run at a time, and so are the runtimes
 //! of figures 1 to 3 once more, on real threads.
 
+mod curves;
 mod drive;
 mod enhanced_heap;
 mod frames;

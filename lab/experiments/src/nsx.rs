@@ -19,6 +19,7 @@ mod dynamic;
 mod runs;
 mod second_vcpu;
 mod sweeps;
+mod variant;
 
 use crate::prelude::*;
 use adjustments::Adjustments;

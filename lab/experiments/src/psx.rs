@@ -14,6 +14,7 @@
 mod claims;
 mod gains;
 mod grow;
+mod most;
 mod reports;
 mod runs;
 mod scaling;

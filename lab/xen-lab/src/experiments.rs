@@ -10,7 +10,6 @@ mod cs;
 mod faults;
 mod nsx;
 mod psx;
-pub mod sizes;
 mod smoke;
 
 use paceline_report::{Check, Criterion, Ours, RanOn, Shape};

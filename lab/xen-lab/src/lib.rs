@@ -27,6 +27,7 @@ mod packages;
 pub mod prediction;
 mod process;
 mod script;
+pub mod sizes;
 mod systems;
 mod tools;
 mod transcript;

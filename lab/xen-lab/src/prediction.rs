@@ -19,7 +19,7 @@ use paceline_machine::{
 };
 use paceline_policy::Setting;
 
-use crate::experiments::sizes::{LU_CLASS, LU_RANKS, PCPUS, Parallel, Phold, ROUND_NS, ROUNDS_PER_MS};
+use crate::sizes::{LU_CLASS, LU_RANKS, PCPUS, Parallel, Phold, ROUND_NS, ROUNDS_PER_MS};
 use windows::windows;
 
 /// A scheduler and its settings, as policies of the simulated machine are named.

@@ -6,10 +6,14 @@
 
 mod between;
 mod build;
+mod clock;
 mod course;
 mod end;
+mod groups;
+mod processes;
 mod real_time;
 mod step;
+mod sums;
 mod together;
 
 use std::sync::Arc;
@@ -18,12 +22,14 @@ use paceline_kernel::{Federate, LpId, Model, Time};
 use thiserror::Error;
 
 pub use build::default_federates;
+pub use clock::Lateness;
 use course::Course;
-use real_time::Entrance;
-pub use real_time::{Lateness, Sender};
-pub use step::{Sent, Stepped};
 #[cfg(feature = "net")]
-pub(crate) use together::protocol;
+pub(crate) use processes::protocol;
+use processes::send_failure;
+use real_time::Entrance;
+pub use real_time::Sender;
+pub use step::{Sent, Stepped};
 
 use crate::outside::Outsiders;
 use crate::panics::guarded;
@@ -342,7 +348,7 @@ impl<M: Model> Run<M> {
         let peers = course.peers.clone();
         let finished = guarded(|| course.finish(&simulation));
         // The other processes wait in the exchange of results, to which this one does not come.
-        let mut report = finished.map_err(|error| together::send_failure(peers.as_deref(), error))?;
+        let mut report = finished.map_err(|error| send_failure(peers.as_deref(), error))?;
         report.unpaced = simulation.publishing.into_trouble();
         Ok((report, simulation.model))
     }

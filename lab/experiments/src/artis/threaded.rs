@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use paceline_models::wireless::{Computation, Deliveries, Wireless};
 
+use super::curves::{EQUAL, name, runtimes};
 use super::lp::Runtime;
 use super::runs::{Case, Dealing, Scheduler, Size};
-use super::runtimes::{EQUAL, name, runtimes};
 use super::threads::{Waits, drive_threads};
 use crate::parameters::kinds::{count, micros};
 use crate::prelude::*;

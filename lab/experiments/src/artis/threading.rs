@@ -4,11 +4,11 @@
 //! Invariant: a sweep is added only for a check that is not reproduced, and misses what the check wants with
 //! our own value too.
 
-use super::lp::Runtime;
-use super::runs::{CPUS, Case, Dealing, Scheduler};
-use super::runtimes::{
+use super::curves::{
     ALLOWED, ALWAYS, Curve, EQUAL, FEW, MANY, MORE, Runs, TWO, best_lps, best_times, beyond,
 };
+use super::lp::Runtime;
+use super::runs::{CPUS, Case, Dealing, Scheduler};
 use crate::parameters::kinds::{count, nanos};
 use crate::prelude::*;
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use paceline_machine::guests::hog::Hog;
 use paceline_machine::{DomId, DomainSpec, Observer, PcpuId, VcpuId, run_observed};
 
-use super::assumptions::Variant;
 use super::runs::{Case, Scheduler, Size, percent_wrong};
+use super::variant::Variant;
 use crate::parameters::kinds::{count, micros};
 use crate::prelude::*;
 

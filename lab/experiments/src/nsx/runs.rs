@@ -11,9 +11,9 @@ use paceline_machine::guests::rounds::{Outcome, Settings as Rounds, outcome, pro
 use paceline_machine::{Costs, DomainSpec, HostSpec, MachineSpec, ProcessId, Ran, run};
 use paceline_policy::Setting;
 
-use super::assumptions::Variant;
 use super::chores;
 use super::second_vcpu::{self, Adjusted, watched};
+use super::variant::Variant;
 use crate::parameters::kinds::{Kind, count, micros};
 use crate::prelude::*;
 

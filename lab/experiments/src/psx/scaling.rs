@@ -1,23 +1,16 @@
 //! Figure 12: a high load on a growing number of guests.
 
 use super::claims::{faster, same_digests};
+use super::most::{MOST, case, gain_at_most, published};
 use super::unstated::Sweeps;
-use super::{Case, Gear, Load, Scheduler};
+use super::{Gear, Load, Scheduler};
 use crate::prelude::*;
-
-/// The domains at which a gain is published as a number.
-pub(super) const MOST: u32 = 64;
 
 /// The domains of which there are as many as PCPUs.
 const EQUAL: u32 = super::runs::PCPUS;
 
 /// What the check of the gains of both ways of synchronization is called.
 const MORE_GAIN: &str = "gains at 64 domains: CONS, OPT";
-
-/// The gain that is published for the most domains: over 20 times.
-pub(super) fn published() -> Criterion {
-    Criterion::published(20.0, Tolerance::TIMES).saying("over").or(Shape::Above(1.0))
-}
 
 pub fn fig12(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, ScenarioError> {
     let load = super::load(parameters)?;
@@ -35,15 +28,6 @@ pub fn fig12(setup: &Setup, parameters: &mut Parameters) -> Result<Plan, Scenari
         cells.extend(sweeps.cells(setup));
     }
     Ok(Plan::new(cells, move |results| judge(results, load, &domains, &sweeps)))
-}
-
-/// What the check of the gain at the most domains is called.
-pub(super) fn gain_at_most(gear: Gear) -> String {
-    format!("gain of {} at {MOST} domains", gear.name())
-}
-
-pub(super) fn case(load: Load, domains: u32, gear: Gear, scheduler: Scheduler) -> Case {
-    Case { load, domains, gear, scheduler, wait: None }
 }
 
 /// The run times of a load under all gears and schedulers.

@@ -5,7 +5,7 @@
 //! Invariant: a sweep is added only for a check whose number is not reproduced, and misses what the check
 //! wants with our own value too.
 
-use super::scaling::{MOST, case, gain_at_most, published};
+use super::most::{MOST, case, gain_at_most, published};
 use super::{Gear, Load, Scheduler};
 use crate::parameters::kinds::{count, nanos, secs};
 use crate::prelude::*;

@@ -8,10 +8,10 @@
 use paceline_experiments::Setup;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Ours, Series, Shape, Table};
 
-use super::sizes::{LU_RANKS, PCPUS, Parallel};
 use super::{goal, invariant};
 use crate::prediction::side::{Pair, beside};
 use crate::prediction::{self, Beside, Policy};
+use crate::sizes::{LU_RANKS, PCPUS, Parallel};
 use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// Schedulers, by the same names in Xen and on the simulated machine. The others are compared with the first.

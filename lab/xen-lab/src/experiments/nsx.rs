@@ -8,10 +8,10 @@ use paceline_experiments::Setup;
 use paceline_policy::Setting;
 use paceline_report::{Axis, Figure, Finding, Kind, Ours, Series, Shape, Table};
 
-use super::sizes::rounds_command;
 use super::{goal, invariant};
 use crate::prediction::side::factor;
 use crate::prediction::{self, Policy, RoundsOutcome};
+use crate::sizes::rounds_command;
 use crate::{Boot, Domain, Plan, Results, Step, TranscriptError};
 
 const NAMES: [&str; 3] = ["dom-a", "dom-b", "dom-c"];

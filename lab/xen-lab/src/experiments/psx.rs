@@ -7,10 +7,10 @@ use paceline_experiments::Setup;
 use paceline_policy::Setting;
 use paceline_report::{Axis, Check, Figure, Finding, Kind, Ours, Series, Shape, Table};
 
-use super::sizes::Phold;
 use super::{goal, invariant};
 use crate::prediction::side::{Pair, beside};
 use crate::prediction::{self, Policy};
+use crate::sizes::Phold;
 use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 /// Schedulers by their names in Xen and on the simulated machine.

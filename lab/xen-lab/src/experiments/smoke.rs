@@ -5,7 +5,7 @@ use paceline_experiments::Setup;
 use paceline_report::{Finding, Ours, Shape};
 
 use super::invariant;
-use super::sizes::Phold;
+use crate::sizes::Phold;
 use crate::{Boot, Domain, Plan, Results, Source, Step, TranscriptError};
 
 const KEY: &str = "smoke psx";

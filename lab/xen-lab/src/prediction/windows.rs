@@ -5,7 +5,7 @@
 
 use paceline_machine::{Guest, Op, Outgoing, ProcessId, Program, Wait};
 
-use crate::experiments::sizes::Phold;
+use crate::sizes::Phold;
 
 /// A window in simulated time: the lookahead.
 const WINDOW_NS: u64 = 1_000_000;

@@ -2,8 +2,8 @@
 //! depends on nothing but the scenario.
 
 use paceline_policy::Setting;
-use paceline_xen_lab::experiments::sizes::{Parallel, Phold};
 use paceline_xen_lab::prediction::{Policy, lu_beside_ep, message_rounds, phold};
+use paceline_xen_lab::sizes::{Parallel, Phold};
 
 const PHOLD: Phold = Phold { windows: 10, cost_us: 1_000 };
 

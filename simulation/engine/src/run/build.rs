@@ -10,10 +10,11 @@ use paceline_kernel::{
     World, ask,
 };
 
+use super::clock::Lateness;
 use super::course::Course;
-use super::end::Sums;
-use super::real_time::Lateness;
-use super::together;
+use super::groups::grouped;
+use super::processes::protocol;
+use super::sums::Sums;
 use crate::adapt::auto::{Auto, Groups, Way};
 use crate::adapt::balance::Balancer;
 use crate::adapt::steward::Steward;
@@ -197,7 +198,7 @@ fn plan<M: Model>(
     all_threads: &[u32],
 ) -> Result<Plan, RunError> {
     let model = &simulation.model;
-    let protocol = together::protocol(simulation);
+    let protocol = protocol(simulation);
     let dealt = ask(|| "`partition`".into(), || model.partition(count));
     dealt.check(model.lps())?;
     let channels = ChannelTable::read(model)?.map(Arc::new);
@@ -278,7 +279,7 @@ fn steward<M: Model>(
     threads: u32,
 ) -> Result<Steward, RunError> {
     // Where the number of threads is left to us, it follows the cores that the process may use.
-    let follows = simulation.threads.is_none() && together::protocol(simulation) != Protocol::Sequential;
+    let follows = simulation.threads.is_none() && protocol(simulation) != Protocol::Sequential;
     let every = simulation.checkpoints.as_ref().map(|(checkpoints, _)| checkpoints.every);
     let look = is_balanced.then(Balancer::first_look);
     let decision = auto.map(|auto| auto.pause(Duration::ZERO));
@@ -303,22 +304,4 @@ fn way_of_processes<M: Model>(
     let by_distance =
         way.protocol == Protocol::Window && Distances::worth(&simulation.model, &partition)?.is_some();
     Ok(if by_distance { way } else { Way { groups: Groups::PerThread(1), ..way } })
-}
-
-/// The federates that `threads` threads work on: those of `dealt`, or groups of them. A memory budget that
-/// does not hold the states of a group leaves them as they are.
-pub(super) fn grouped<M: Model>(
-    simulation: &Simulation<M>,
-    dealt: &Partition,
-    way: Way,
-    threads: u32,
-) -> Partition {
-    let Simulation { model, speculation, groups, .. } = simulation;
-    let merged = dealt.merged(match way.groups {
-        Groups::One => 1,
-        Groups::AsDealt => return dealt.clone(),
-        Groups::PerThread(groups_each) => groups.unwrap_or(groups_each.saturating_mul(threads)).max(1),
-    });
-    let fits = !way.protocol.speculates() || speculation.check(model, merged.largest()).is_ok();
-    if fits { merged } else { dealt.clone() }
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::{ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time};
 
-use super::build::grouped;
-use super::end::Sums;
-use super::real_time::{Lateness, Tie};
-use super::together;
+use super::clock::{Lateness, Tie};
+use super::groups::grouped;
+use super::processes::send_failure;
+use super::sums::Sums;
 use crate::adapt::auto::{Auto, Stretch, Way};
 use crate::adapt::balance::Balancer;
 use crate::adapt::steward::Steward;
@@ -90,7 +90,7 @@ impl<M: Model> Course<M> {
         self.called = Instant::now();
         let halt = self.legs(simulation, until);
         self.sums.wall += self.called.elapsed();
-        let halt = halt.map_err(|error| together::send_failure(self.peers.as_deref(), error))?;
+        let halt = halt.map_err(|error| send_failure(self.peers.as_deref(), error))?;
         let least_here = self.lvt_here();
         self.least = self.least_of_all(least_here)?;
         let reached = self.lvt();
@@ -213,7 +213,8 @@ impl<M: Model> Course<M> {
         }
         if self.distances.is_none() {
             let (model, outside) = (&simulation.model, self.outsiders.federates());
-            // All processes have to choose alike, and each knows only of the federates that are outside of it.
+            // All processes have to choose alike, and each knows only of the federates that are outside of
+            // it.
             let distances = if outside.is_empty() || self.peers.is_some() {
                 Distances::worth(model, &self.partition)?
             } else {

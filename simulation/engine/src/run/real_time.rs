@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use paceline_kernel::{LpId, Model, Time};
 
+use super::clock::Tie;
 use super::course::Course;
 use crate::watch::monitor::Halt;
 use crate::{Monitor, RunError, SendError, Simulation};
@@ -16,20 +17,6 @@ use crate::{Monitor, RunError, SendError, Simulation};
 /// How often a run that waits looks whether it is to stop: [`Monitor::stop`] may be called by a signal
 /// handler, and wakes nobody.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// How a run kept up with real time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Lateness {
-    /// How often it waited until something was due, and went on.
-    pub looks: u64,
-    /// The longest real time that an event happened after it was due.
-    pub most: Duration,
-    /// How late the last one was.
-    pub last: Duration,
-    /// Events from outside for a time that was over, which happened at the next time possible instead.
-    pub moved: u64,
-}
 
 /// Events on their way into a run.
 type Waiting<E> = Vec<(LpId, Option<Time>, E)>;
@@ -104,31 +91,6 @@ impl<E> Sender<E> {
         self.entrance.waiting().push((lp, at, event));
         self.entrance.changed.notify_all();
         Ok(())
-    }
-}
-
-/// Which simulated time belongs to which real time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tie {
-    /// Simulated seconds a second.
-    factor: f64,
-    /// These two belong together: both advance from here.
-    real: Instant,
-    simulated: Time,
-}
-
-impl Tie {
-    /// When `time` is due; none where that is beyond what the clock can say.
-    fn due(&self, time: Time) -> Option<Instant> {
-        let seconds = time.saturating_sub(self.simulated).as_secs_f64() / self.factor;
-        Duration::try_from_secs_f64(seconds).ok().and_then(|span| self.real.checked_add(span))
-    }
-
-    /// The simulated time that it is now by the clock.
-    fn present(&self) -> Time {
-        let ns = self.real.elapsed().as_nanos() as f64 * self.factor;
-        let since = if ns < u64::MAX as f64 { Time::nanos(ns as u64) } else { Time::MAX };
-        self.simulated.saturating_add(since)
     }
 }
 

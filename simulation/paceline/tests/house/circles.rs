@@ -14,14 +14,9 @@ use crate::style::sources;
 /// modules. It only shrinks.
 const KNOWN: &[&str] = &[
     "lab/experiments .: batch parameters",
-    "lab/experiments artis: runtimes threading",
     "lab/experiments cs: machine runs",
     "lab/experiments cs: parallel turns",
-    "lab/experiments nsx: assumptions runs",
-    "lab/experiments psx: scaling unstated",
-    "lab/xen-lab .: experiments prediction",
     "simulation/engine .: adapt outside panics peers protocols report run simulation speculation watch workers",
-    "simulation/engine run: build course end real_time together",
     "simulation/kernel .: at_work context digest event fault federate model origin outbox panics partition protocol queue waiting withdrawn world",
     "simulation/processes .: activity context desk process sync",
     "simulation/processes core: carrier line parcels",
