@@ -257,6 +257,10 @@ def gives_a_number(self, state, message, cx):
     return 5
 
 
+def yields(self, state, message, cx):
+    yield 5
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "handle, text, line",
@@ -266,6 +270,7 @@ def gives_a_number(self, state, message, cx):
         (waits_half, "cx.schedule: delay is an int, not float", 2),
         (opens_files, "open", 2),
         (gives_a_number, "a handler returns None, not ", 0),
+        (yields, "a handler returns None, not generator", 0),
     ],
 )
 def test_what_cannot_be_compiled_is_said_with_its_line(handle, text, line, kind):

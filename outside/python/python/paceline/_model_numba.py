@@ -364,8 +364,11 @@ def compile_handler(function: Callable[..., Any], arguments: tuple[Any, ...]) ->
     dispatcher = numba.njit(boundscheck=True)(getattr(function, "py_func", function))
     dispatcher.compile(arguments)
     compiled = dispatcher.overloads[arguments]
-    if compiled.signature.return_type != types.none:
-        raise TypeError(f"a handler returns None, not {types.unliteral(compiled.signature.return_type)}")
+    given = compiled.signature.return_type
+    if given != types.none:
+        # The name of a generator's type has the types of all its arguments.
+        name = "generator" if isinstance(given, types.Generator) else types.unliteral(given)
+        raise TypeError(f"a handler returns None, not {name}")
 
     @intrinsic
     def call(typing: Any, parameters: Any, state: Any, message: Any, cx: Any) -> Any:
