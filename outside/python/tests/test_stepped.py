@@ -131,8 +131,9 @@ def test_mistakes_are_those_of_run():
     with pytest.raises(paceline.ScenarioError, match="unknown key `lpz`"):
         paceline.start(SCENARIO, {"model.lpz": 3})
     peers = {"model": {"kind": "chord", "peers": 10}, "network": {"latency": "20ms"}, "run": {"until": "1s"}}
-    with pytest.raises(paceline.ScenarioError, match="--owned is not for a model of processes"):
+    with pytest.raises(paceline.ScenarioError, match="only models of LPs.*paceline ctl step") as raised:
         paceline.start(peers)
+    assert raised.value.file is None and "--owned" not in str(raised.value)
     assert children() == []
 
 

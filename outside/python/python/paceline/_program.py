@@ -47,8 +47,8 @@ class ScenarioError(ValueError):
     def __init__(self, message: str):
         super().__init__(message)
         place = re.match(r"(?P<file>.+?):(?:(?P<line>\d+):\d+:)? ", message)
-        is_override = message.startswith("--set ")
-        self.file: Optional[str] = place["file"] if place and not is_override else None
+        is_option = message.startswith("--")
+        self.file: Optional[str] = place["file"] if place and not is_option else None
         self.line: Optional[int] = int(place["line"]) if self.file and place and place["line"] else None
         key = re.search(r"`([^`]+)` in \[", message) or re.search(r"unknown key `([^`]+)`", message)
         self.key: Optional[str] = key[1] if key else None

@@ -18,6 +18,12 @@ __all__ = ["StartedRun", "start"]
 
 # The real time between two checkpoints that nobody asks for.
 NEVER = "10000h"
+# What the program says of a model of processes. A user of Python knows no option `--owned`.
+OF_PROCESSES = "--owned is not for a model of processes"
+REFUSAL = (
+    "this is a model of processes, and only models of LPs are advanced from Python; paceline.run runs it, and meanwhile "
+    "`paceline ctl step` in a terminal lets one process resume, and `paceline ctl why PROCESS` says what it waits for"
+)
 # A simulated time: seconds, or a text as in scenarios, such as "1.5h".
 Time = Union[float, str]
 
@@ -240,4 +246,9 @@ def start(
         path = stack.enter_context(_scenario.path(scenario))
         options = ["--out", folder, "--parquet", *more, *_scenario.options(overrides, threads=threads)]
         # The program has read the scenario when it has answered.
-        return StartedRun(_program.Conversation("run", path, *options), (folder, keep))
+        try:
+            return StartedRun(_program.Conversation("run", path, *options), (folder, keep))
+        except _program.ScenarioError as error:
+            if not str(error).startswith(OF_PROCESSES):
+                raise
+            raise _program.ScenarioError(REFUSAL) from None
