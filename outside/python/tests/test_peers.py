@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 import weakref
 
 import pytest
@@ -168,6 +169,25 @@ def test_what_goes_wrong_names_the_process_and_its_line():
             assert isinstance(raised.value.__cause__, cause) and text in str(raised.value)
             if body is not awaits_others:
                 assert f"{os.path.basename(__file__)}:" in str(raised.value)
+
+
+def test_a_request_that_nobody_awaits_warns_of_its_line():
+    async def forgets(cx):
+        cx.sleep(1)
+        cx.resource(2).request(cx)
+        await cx.sleep(2)
+        async with cx.mutex().lock(cx):
+            await cx.yield_now()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert alone(forgets).end_time == 2.0
+    line = forgets.__code__.co_firstlineno
+    assert [(str(one.message), one.lineno - line) for one in caught] == [
+        ("sleep was never awaited", 1),
+        ("request was never awaited", 2),
+    ]
+    assert all(one.category is RuntimeWarning and one.filename == __file__ for one in caught)
 
 
 def test_mistakes_before_the_run_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Generator, Optional
 
 __all__ = [
@@ -25,15 +26,23 @@ __all__ = [
 
 
 class Request:
-    """What a process asks for when it awaits this."""
+    """What a process asks for when it awaits this. One that nobody has awaited warns when it is freed."""
 
-    __slots__ = ("_asked",)
+    __slots__ = ("_asked", "_is_awaited")
 
     def __init__(self, *asked: Any):
+        self._is_awaited = False
         self._asked = asked
 
     def __await__(self) -> Generator[tuple[Any, ...], Any, Any]:
+        self._is_awaited = True
         return (yield self._asked)
+
+    def __del__(self) -> None:
+        # Without `await` nothing happens and no time passes, which would go unnoticed.
+        if not self._is_awaited:
+            # Freed at the end of the statement that has made it: that is the line which is shown.
+            warnings.warn(f"{self._asked[0]} was never awaited", RuntimeWarning, stacklevel=2)
 
 
 def number(name: str, value: Any) -> float:
@@ -82,6 +91,7 @@ class _Holding(Request):
         self._made: Any = None
 
     def __await__(self) -> Generator[tuple[Any, ...], Any, Any]:
+        self._is_awaited = True
         return self._kind((yield self._asked))
 
     async def __aenter__(self) -> Any:
@@ -215,6 +225,7 @@ class _Serving(Request):
     __slots__ = ()
 
     def __await__(self) -> Generator[tuple[Any, ...], Any, Any]:
+        self._is_awaited = True
         return Served((yield self._asked))
 
 
@@ -296,6 +307,7 @@ class _Taking(Request):
     __slots__ = ()
 
     def __await__(self) -> Generator[tuple[Any, ...], Any, Any]:
+        self._is_awaited = True
         return (yield self._asked)[0]
 
 
