@@ -1,9 +1,12 @@
 """Runs of scenarios from Python."""
 
+import contextlib
 import gc
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -112,6 +115,29 @@ bytes = "100kB"
 [run]
 until = "10s"
 """
+
+
+EXIT = """
+import os, sys, threading, time
+import paceline
+scenario = {scenario!r}
+threading.Thread(target=lambda: paceline.run(scenario, {{"run.until": "1000000h"}}), daemon=True).start()
+while not any(name.startswith("scenario-") for name in os.listdir(".")):
+    time.sleep(0.01)
+time.sleep(0.5)
+child = os.fork()
+if child == 0:
+    sys.exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_an_interpreter_that_exits_ends_its_runs_and_a_forked_one_leaves_them(folder):
+    ended = subprocess.run([sys.executable, "-c", EXIT.format(scenario=SCENARIO)], timeout=60)
+    assert ended.returncode == 7 and list(folder.iterdir()) == []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            assert process.name == str(os.getpid()) or (process / "cwd").readlink() != folder.resolve()
 
 
 def test_tables_are_arrow_streams_and_equal_the_files(folder):

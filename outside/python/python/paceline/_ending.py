@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import threading
 from typing import Iterator
 
@@ -18,9 +19,13 @@ def ends_with_program() -> Iterator[threading.Event]:
     """
     ending, ended = threading.Event(), threading.Event()
 
+    owner = os.getpid()
+
     def end() -> None:
-        ending.set()
-        ended.wait()
+        # A process that was forked meanwhile has this function, and no thread that would set `ended`.
+        if os.getpid() == owner:
+            ending.set()
+            ended.wait()
 
     atexit.register(end)
     try:

@@ -14,6 +14,8 @@ import tempfile
 import threading
 from typing import Any, Callable, Iterator, Optional
 
+from paceline._ending import ends_with_program
+
 __all__ = ["Conversation", "RunError", "ScenarioError", "call"]
 
 # Exit statuses of the program: a mistake of the scenario or an option, and the end by a signal, after a summary.
@@ -72,6 +74,13 @@ def _output(child: subprocess.Popen[str], look: Callable[[], None], every_s: flo
         except subprocess.TimeoutExpired:
             # A signal that comes just before the wait does not end it: Python acts on it between two waits.
             look()
+
+
+def _raise_at_exit(ending: threading.Event, look: Callable[[], None]) -> None:
+    # On a daemon thread, which nobody would wait for: the program would go on without its owner.
+    if ending.is_set():
+        raise KeyboardInterrupt
+    look()
 
 
 class _Progress:
@@ -133,15 +142,16 @@ def call(*arguments: str, show: Optional[Show] = None, may_fail: bool = False) -
     if progress:
         progress.begin()
         look, every_s = progress.look, SHOW_S
-    try:
-        out, said = _output(child, look, every_s)
-    except KeyboardInterrupt:
-        child.send_signal(signal.SIGINT)
-        out, said = _output(child, look, every_s)
-    except BaseException:
-        child.kill()
-        child.wait()
-        raise
+    with ends_with_program() as ending:
+        try:
+            out, said = _output(child, lambda: _raise_at_exit(ending, look), every_s)
+        except KeyboardInterrupt:
+            child.send_signal(signal.SIGINT)
+            out, said = _output(child, look, every_s)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
     if progress:
         progress.look()
         said = progress.said()

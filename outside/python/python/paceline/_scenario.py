@@ -9,6 +9,8 @@ import pathlib
 import tempfile
 from typing import Any, Iterator, Mapping, Optional, Union
 
+from paceline._ending import ends_with_program
+
 __all__ = ["Overrides", "Scenario", "options", "path"]
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -35,10 +37,12 @@ def path(scenario: Scenario) -> Iterator[str]:
         yield str(pathlib.Path(scenario))
         return
     text = scenario if isinstance(scenario, str) else _toml(scenario)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml", prefix="scenario-", dir=os.getcwd()) as file:
-        file.write(text)
-        file.flush()
-        yield file.name
+    # Also on a daemon thread, when the interpreter exits.
+    with ends_with_program():
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", prefix="scenario-", dir=os.getcwd()) as file:
+            file.write(text)
+            file.flush()
+            yield file.name
 
 
 def _override(key: str, value: Any) -> str:
