@@ -130,24 +130,24 @@ def call(*arguments: str, show: Optional[Show] = None, may_fail: bool = False) -
     """
     progress = _Progress(show) if show else None
     options = ["--progress-lines"] if progress else []
-    # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
-    child = subprocess.Popen(
-        [program(), *arguments, *options],
-        stdout=subprocess.PIPE,
-        stderr=progress.write_end if progress else subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    look, every_s = (lambda: None), WAKE_S
-    if progress:
-        progress.begin()
-        look, every_s = progress.look, SHOW_S
+    look, every_s = (progress.look, SHOW_S) if progress else ((lambda: None), WAKE_S)
     with ends_with_program() as ending:
+        # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
+        child = subprocess.Popen(
+            [program(), *arguments, *options],
+            stdout=subprocess.PIPE,
+            stderr=progress.write_end if progress else subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        if progress:
+            progress.begin()
         try:
-            out, said = _output(child, lambda: _raise_at_exit(ending, look), every_s)
-        except KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-            out, said = _output(child, look, every_s)
+            try:
+                out, said = _output(child, lambda: _raise_at_exit(ending, look), every_s)
+            except KeyboardInterrupt:
+                child.send_signal(signal.SIGINT)
+                out, said = _output(child, look, every_s)
         except BaseException:
             child.kill()
             child.wait()
