@@ -1,5 +1,5 @@
 //! `cargo bench -p paceline-emulate`: what guests cost. `-- TABLE` measures one of `grants`, `computing`,
-//! `idle`.
+//! `idle`, `frames`, `many`.
 //!
 //! In every round each row of a table is run once, so that whatever disturbs the machine disturbs all; what
 //! counts is the median. CPU times do not depend on what else runs here, real times do. Needs
@@ -15,7 +15,7 @@ mod support;
 
 use alone::Alone;
 use measure::{Meter, interleave};
-use paceline_emulate::guest::{Emulator, Guest, GuestSettings, GuestState};
+use paceline_emulate::guest::{Emulator, Frame, Guest, GuestSettings, GuestState};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 use support::{MS, Run, SECOND, folder, loaded};
@@ -86,6 +86,62 @@ fn idle(emulator: &Emulator) {
     interleave("60 idle virtual seconds", columns, rows, pass);
 }
 
+/// Two guests at a link of 1 ms, of which one pings the other once a millisecond, granted a millisecond at a
+/// time: what a virtual second with pings costs more than one without, by frames.
+fn frames(emulator: &Emulator) {
+    let begin = |number: usize| {
+        let address = format!(
+            "ip link set eth0 address 52:54:00:00:00:0{number}; ip link set eth0 up; ip addr add 10.0.0.{number}/24 dev eth0"
+        );
+        let script = match number {
+            1 => format!("{address}; sleep 3; ping -q -i 0.001 10.0.0.2"),
+            _ => format!("{address}; sleep 100000"),
+        };
+        Run::start(&loaded(emulator, &folder(&format!("frames-{number}")), &script), emulator)
+    };
+    interleave(
+        "A frame between two guests",
+        ["CPU of both, us", "CPU of the coordinator, us", "frames"],
+        [("pings", ())],
+        |()| {
+            let mut guests = [begin(1), begin(2)];
+            let start = guests[0].stopped.time_ns;
+            // From the time of the first to that of the second, after `start`; the number of frames.
+            let mut pass = |until: u64| {
+                let meters = guests.each_ref().map(|guest| Meter::start(guest.guest.process_id()));
+                let mut count = 0;
+                while guests[0].stopped.time_ns < start + until {
+                    let end = guests[0].stopped.time_ns + MS;
+                    for guest in &mut guests {
+                        let arriving = std::mem::take(&mut guest.arriving);
+                        guest.guest.grant(end, &arriving).unwrap();
+                    }
+                    for guest in &mut guests {
+                        guest.stopped = guest.guest.wait().unwrap();
+                    }
+                    for number in 0..2 {
+                        let left = std::mem::take(&mut guests[number].stopped.frames);
+                        count += left.len();
+                        let arrive =
+                            left.into_iter().map(|frame| Frame { time_ns: frame.time_ns + MS, ..frame });
+                        guests[1 - number].arriving.extend(arrive);
+                    }
+                }
+                // The coordinator is this thread, which both meters have measured.
+                let [[_, one, coordinator], [_, other, _]] = meters.map(Meter::stop);
+                ([one + other, coordinator], count)
+            };
+            pass(SECOND);
+            let (idle, none) = pass(2 * SECOND);
+            pass(4 * SECOND);
+            let (busy, count) = pass(5 * SECOND);
+            let each =
+                |place: usize| busy[place].saturating_sub(idle[place]) as f64 / 1e3 / (count - none) as f64;
+            [each(0), each(1), count as f64]
+        },
+    );
+}
+
 /// Guests from one template, each of which pings twice a virtual second, granted a millisecond at a time.
 fn many(emulator: &Emulator) {
     const GUESTS: usize = 64;
@@ -127,8 +183,13 @@ fn main() {
     let Some(emulator) = support::emulator() else { return };
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let table = |name, measure: fn(&Emulator)| Table { name, measure };
-    let tables =
-        [table("grants", grants), table("computing", computing), table("idle", idle), table("many", many)];
+    let tables = [
+        table("grants", grants),
+        table("computing", computing),
+        table("idle", idle),
+        table("frames", frames),
+        table("many", many),
+    ];
     if let Some(word) = words.iter().find(|word| tables.iter().all(|table| table.name != *word)) {
         let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
         panic!("there is no table {word:?}: {}", names.join(", "));
