@@ -143,3 +143,17 @@ fn a_host_says_how_its_siblings_are_numbered() {
     let error = host("siblings = \"twins\"").expect_err("there is no such numbering");
     assert!(error.to_string().contains("twins"), "{error}");
 }
+
+/// LU beside EP on two hosts, where DOM0 stands beside guests that have messages too.
+#[test]
+fn most_messages_first_is_another_schedule_for_lu_where_dom0_is_distinguished() {
+    let text = include_str!("../../../scenarios/machine-lu.toml");
+    let short = text.replace("class = \"A\"\niterations = 20", "class = \"S\"\niterations = 2");
+    assert_ne!(text, short);
+    let scenario = read(&short).unwrap();
+    let digest = |kind: &'static str| {
+        scenario.run(kind, scenario.spec(kind).unwrap(), &mut Nobody).unwrap().report.digest
+    };
+    assert_eq!(digest("csde"), digest("csde"), "a run repeats");
+    assert_ne!(digest("csde"), digest("csdd"));
+}
