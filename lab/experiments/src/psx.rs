@@ -21,6 +21,7 @@ mod scaling;
 mod strong_scaling;
 #[cfg(test)]
 mod test;
+mod threads;
 mod traffic;
 mod unstated;
 mod waits;
@@ -45,6 +46,7 @@ catalogue! {
     "psx-fig13": "VSB, 64 domains: events processed over run time", SimulatedMachine => traffic::fig13;
     "psx-fig14": "VSB, 32 and 64 domains: strong scaling", SimulatedMachine => strong_scaling::fig14;
     "psx-grow": "VSB while PCPUs come and go: what growing gains", SimulatedMachine => grow::plan;
+    "psx-threads": "VSB on real threads that follow its load", RealThreads => threads::plan;
     "psx-wait": "What the gain of PSX owes to how federates wait", SimulatedMachine => waits::plan;
     "psx-plus": "What PSX+ gains by its rule, and by each further report", SimulatedMachine => reports::plan;
 }

@@ -1,6 +1,8 @@
 //! Ways to do the same work that take turns in real time: their order, seconds by way and turn, and their
 //! statistics.
 
+use std::fs;
+
 use crate::prelude::*;
 
 /// The order in which `ways` run in a turn: none is always first, nor always after the same one.
@@ -9,6 +11,17 @@ pub fn order(turn: usize, ways: usize) -> impl Iterator<Item = usize> {
         let step = if turn.is_multiple_of(2) { step } else { ways - 1 - step };
         (step + turn) % ways
     })
+}
+
+/// The CPU time of this process and of the programs that it has waited for, in seconds.
+pub fn cpu_seconds() -> Found<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")
+        .map_err(|error| CellError::Guests(format!("/proc/self/stat: {error}")))?;
+    // The second field, the program's name in brackets, may have blanks: count from its end. Fields 14 to 17
+    // of proc(5) are in hundredths of a second: own time and that of children, in user and kernel mode.
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(ticks as f64 / 100.0)
 }
 
 /// Seconds of a way, turn by turn.

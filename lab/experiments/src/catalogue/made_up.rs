@@ -51,7 +51,7 @@ pub fn whatever(seed: u64) -> impl Fn(&str) -> Measure {
 #[test]
 fn all_are_there_in_the_order_of_the_papers() {
     let names: Vec<_> = experiments().iter().map(|experiment| experiment.name).collect();
-    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-grow psx-wait psx-plus \
+    let expected = "psx-fig6 psx-fig7 psx-fig8 psx-fig9 psx-fig10 psx-fig11 psx-fig12 psx-fig13 psx-fig14 psx-grow psx-threads psx-wait psx-plus \
                     nsx-fig10 nsx-fig11 nsx-fig12 nsx-fig13 nsx-dynamic \
                     sg-fig1 sg-fig2 sg-fig3 sg-bind sg-parmap sg-threshold \
                     cs-table4 cs-table5 cs-table6 cs-table7 cs-table8 cs-table9 \
@@ -69,7 +69,7 @@ fn runs_are_reported_apart_and_those_in_real_time_have_the_machine_to_themselves
         let is_real = name.starts_with("sg-") || ["artis-fig8", "artis-fig9", "artis-fig10"].contains(&name);
         // Guests that are left alone race in real time; what a pair of them costs is CPU time. Real threads
         // have simulated ones beside them.
-        let among_others = ["netwarp/order/alone", "netwarp/pair", "artis/threads"];
+        let among_others = ["netwarp/order/alone", "netwarp/pair", "artis/threads", "psx/threads"];
         let races = |cell: &Cell| is_real || among_others.iter().any(|begin| cell.key.starts_with(begin));
         assert!(cells.iter().all(|cell| cell.alone == races(cell)), "{name}");
         let keys: BTreeSet<_> = cells.iter().map(|cell| cell.key.clone()).collect();

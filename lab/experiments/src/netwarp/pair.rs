@@ -2,17 +2,17 @@
 //! switch with links of 10 Gb/s. It is the pair of SimBricks' evaluation (Li, Li and Kaufmann, 2022), with
 //! Debian's iperf3 and sockperf in place of netperf, which Debian has no package of.
 
-use std::fs;
 use std::time::Instant;
 
 use paceline_kernel::Time;
 use paceline_packets::{LinkSpec, topology};
 
 use super::bench::{DATA, WIRE, cell, near, refused, unless_skipped, with_machines};
-use super::guests::{Guests, failed};
+use super::guests::Guests;
 use super::transfers::START;
 use crate::parameters::kinds::{Unit, nanos, span};
 use crate::prelude::*;
+use crate::turns::cpu_seconds;
 
 /// Each link, in bits a second.
 const RATE: u64 = 10_000_000_000;
@@ -102,16 +102,6 @@ fn rate(line: &str) -> Option<f64> {
 fn number(console: &str, words: &str) -> Option<f64> {
     let (_, rest) = console.rsplit_once(words)?;
     rest.split(|c: char| c.is_whitespace() || c == ';').next()?.parse().ok()
-}
-
-/// The CPU time of this process and of the emulators that it has waited for, in seconds.
-fn cpu_seconds() -> Found<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").map_err(failed)?;
-    // The second field, the program's name in brackets, may have blanks: count from its end. Fields 14 to 17
-    // of proc(5) are in hundredths of a second: own time and that of children, in user and kernel mode.
-    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Ok(ticks as f64 / 100.0)
 }
 
 fn judge(pair: Pair, results: &Results) -> Found<Finding> {

@@ -1,4 +1,4 @@
-//! Vehicles that leave a city: the runs of figures 13 and 14, and figure 13.
+//! Vehicles that leave a city: the model, the runs of figures 13 and 14, and figure 13.
 
 use paceline_kernel::Time;
 use paceline_models::traffic::Traffic;
@@ -8,10 +8,8 @@ use super::runs::{Guests, Taken, simulate, usual_wait};
 use super::{Gear, Scheduler};
 use crate::prelude::*;
 
-/// The scenario: 64 x 64 intersections; the speed limit is not published.
+/// The scenario, but for the intersections along each side; the speed limit is not published.
 const SCENARIO: &str = r#"
-[model]
-grid = 64
 rate = 10
 period = "1h"
 block = 1
@@ -29,6 +27,12 @@ spacing = 7.5
 
 const SEED: u64 = 1;
 
+/// Intersections along each side of the published city.
+const GRID: u32 = 64;
+
+/// The time to cross an intersection, in seconds.
+pub(super) const LOOKAHEAD_S: f64 = 1.0;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub domains: u32,
@@ -40,9 +44,12 @@ pub(super) struct Run {
     pub taken: Option<Taken>,
 }
 
-fn model() -> Found<Traffic> {
+/// The city with so many intersections along each side.
+pub(super) fn city(grid: u32) -> Found<Traffic> {
     let failed = |error: ScenarioError| CellError::Guests(error.one_line());
-    let mut scenario = Scenario::parse("vsb", SCENARIO, ".".as_ref(), &[]).map_err(failed)?;
+    let mut scenario =
+        Scenario::parse("vsb", &format!("[model]\ngrid = {grid}{SCENARIO}"), ".".as_ref(), &[])
+            .map_err(failed)?;
     let mut section = scenario.section("model").map_err(failed)?;
     Traffic::from_section(&mut section, SEED).map_err(failed)
 }
@@ -62,7 +69,7 @@ impl Run {
             let until = Time::secs(until_s);
             let (wait, event_ns) = (usual_wait(&calibration), calibration.get("psx.vehicle"));
             let guests = Guests { domains, gear, scheduler, wait, event_ns, taken };
-            simulate(model()?, until, guests, &calibration)
+            simulate(city(GRID)?, until, guests, &calibration)
         };
         Cell { key: self.key(), weight: until_s as f64 * 5e3, alone: false, job: Box::new(job) }
     }
