@@ -21,16 +21,16 @@ pub mod marshal;
 mod memory;
 #[cfg(all(feature = "mpi", not(paceline_shuttle)))]
 mod mpi;
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 mod rendezvous;
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 mod secret;
 #[cfg(target_os = "linux")]
 mod shm;
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 mod silence;
 mod sync;
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 mod tcp;
 
 use std::fmt::Debug;
@@ -40,13 +40,13 @@ pub use error::{PeerError, PeerErrorKind};
 pub use memory::{Fault, Memory};
 #[cfg(all(feature = "mpi", not(paceline_shuttle)))]
 pub use mpi::{Mpi, MpiError, is_started_by_mpi};
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 pub use rendezvous::{Coordinator, Mesh, Prefer, Refusal, Refusals, RendezvousError, Settings, join};
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 pub use secret::{Secret, SecretError};
 #[cfg(target_os = "linux")]
 pub use shm::{Group, SharedMemory, SharedMemoryError};
-#[cfg(all(target_os = "linux", not(paceline_shuttle)))]
+#[cfg(all(feature = "rendezvous", target_os = "linux", not(paceline_shuttle)))]
 pub use tcp::handshake::{HandshakeError, Security};
 
 /// The outcome of handing over a frame.

@@ -8,7 +8,7 @@
 //!
 //! A process that ends without announcing it is found by checking its lock, at most every 40 ms, mostly when
 //! there is nothing else to do. Frames that it has sent completely are still received first. One that is
-//! stopped is found by missing signs of life ([`signs`]), where a [`crate::Mesh`] gives them.
+//! stopped is found by missing signs of life (`signs.rs`), where a `Mesh` gives them.
 //!
 //! Invariants: one thread at a time receives (a lock taken with `try_lock`), one at a time writes to a peer
 //! (a lock per peer). Data written by other processes is copied first, then checked, then used.
@@ -21,7 +21,7 @@ mod link;
 #[cfg(not(paceline_shuttle))]
 mod region;
 mod ring;
-#[cfg(not(paceline_shuttle))]
+#[cfg(all(feature = "rendezvous", not(paceline_shuttle)))]
 pub(crate) mod signs;
 #[cfg(all(test, not(paceline_shuttle)))]
 mod test;
@@ -174,7 +174,7 @@ impl SharedMemory {
     }
 
     /// The number of the file's descriptor in this process.
-    #[cfg(not(paceline_shuttle))]
+    #[cfg(all(feature = "rendezvous", not(paceline_shuttle)))]
     pub(crate) fn descriptor(&self) -> u32 {
         self.region.descriptor()
     }

@@ -61,7 +61,7 @@ impl Link {
     }
 
     /// Whether a frame has come from the other process.
-    #[cfg(not(paceline_shuttle))]
+    #[cfg(all(feature = "rendezvous", not(paceline_shuttle)))]
     pub(super) fn has_spoken(&self) -> bool {
         self.incoming.frames.load(Ordering::Relaxed) > 0
     }
