@@ -53,10 +53,7 @@ impl<P, N: Network> Core<P, N> {
             Request::Yield => self.resume_with(id, Answer::Done),
             Request::Sleep(span) => self.block(id, Blocked::Sleep, Some(span)),
             Request::SleepUntil(time) => self.sleep_until(id, time),
-            Request::Compute(flops) => {
-                let going = self.compute(id, flops, Side::Waiting(id));
-                self.block(id, Blocked::On(going), None);
-            }
+            Request::Compute(flops) => self.wait_for_computation(id, flops),
             Request::Send { to, payload, bytes, limit } => {
                 if let Some(going) = self.send(id, Side::Waiting(id), &to, payload, bytes) {
                     self.block(id, Blocked::On(going), limit);
@@ -102,6 +99,9 @@ impl<P, N: Network> Core<P, N> {
             Request::Abandon(answer) => self.abandon_request(id, answer),
             Request::Record(number) => self.record(id, number),
             Request::Measure(name, note) => self.measure(id, name, note),
+            Request::Claim { claim, resource, want, limit } => self.claim((id, claim), resource, want, limit),
+            Request::ReleaseUnits { holder, claim, units, .. } => self.release_units((holder, claim), units),
+            Request::Hold { claim, span } => self.wait_for((id, claim), span),
             request => self.request_resource(id, request),
         }
         None
@@ -124,6 +124,11 @@ impl<P, N: Network> Core<P, N> {
             self.processes[id].moment = Moment::at(self.now);
         }
         self.block(id, Blocked::Sleep, Some(time.saturating_sub(self.now)));
+    }
+
+    fn wait_for_computation(&mut self, id: ProcessId, flops: f64) {
+        let going = self.compute(id, flops, Side::Waiting(id));
+        self.block(id, Blocked::On(going), None);
     }
 
     fn daemonize(&mut self, id: ProcessId) {

@@ -12,7 +12,7 @@ use super::process::Blocked;
 use super::request::{Answer, ProcessId, Request, RequestError};
 use super::resources::Answered;
 use super::statistics::ResourceStatistics;
-use super::wants::{Failure, Interruption, Outcome, ResourceId, ResourceSpec, Value};
+use super::wants::{Failure, Interruption, Outcome, ResourceId, ResourceSpec, Value, Want};
 
 impl<P> Answer<P> {
     /// Adds an answer to those that a process has not seen.
@@ -103,7 +103,27 @@ impl<P, N: Network> Core<P, N> {
         self.resources.statistics(until)
     }
 
-    /// Takes in what a process asks of resources.
+    /// A process makes a claim.
+    pub(super) fn claim(&mut self, claimed: (ProcessId, u32), resource: ResourceId, want: Want, limit: Time) {
+        self.resources.claim(self.cause, claimed, resource, want, limit);
+        self.carry_out();
+    }
+
+    /// A process gives back units that it holds by a claim.
+    pub(super) fn release_units(&mut self, claimed: (ProcessId, u32), units: u32) {
+        self.resources.release(self.cause, claimed, units);
+        self.carry_out();
+    }
+
+    /// A process waits for a time alone.
+    pub(super) fn wait_for(&mut self, (id, number): (ProcessId, u32), span: Time) {
+        match self.resources.hold(self.cause, (id, number), span) {
+            Some(due) => self.calendar.enter(due, Due::Claim { process: id.0, number }),
+            None => self.carry_out(),
+        }
+    }
+
+    /// Takes in what a process asks of resources, but for claims, and what it gives back.
     pub(super) fn request_resource(&mut self, id: ProcessId, request: Request<P>) {
         let cause = self.cause;
         match request {
@@ -111,18 +131,7 @@ impl<P, N: Network> Core<P, N> {
                 let (resource, spec) = *made;
                 self.make(resource, spec);
             }
-            Request::Claim { claim, resource, want, limit } => {
-                self.resources.claim(cause, (id, claim), resource, want, limit);
-            }
-            Request::Hold { claim, span } => {
-                if let Some(due) = self.resources.hold(cause, (id, claim), span) {
-                    return self.calendar.enter(due, Due::Claim { process: id.0, number: claim });
-                }
-            }
             Request::Withdraw { claim, unseen, .. } => self.withdraw_claim(id, claim, unseen),
-            Request::ReleaseUnits { holder, claim, units, .. } => {
-                self.resources.release(cause, (holder, claim), units);
-            }
             Request::Change(resource, change) => self.resources.change(cause, resource, change),
             Request::Interrupt(target, reason) => self.interrupt(id, target, reason),
             Request::Interruption(claim) => {
@@ -182,6 +191,11 @@ impl<P, N: Network> Core<P, N> {
             return;
         }
         let cause = self.cause;
+        if let Some(answered) = self.resources.effects.take_only_answer() {
+            self.deliver(answered);
+            self.cause = cause;
+            return;
+        }
         loop {
             let effects = &mut self.resources.effects;
             for (due, process, number) in effects.timers.drain(..) {

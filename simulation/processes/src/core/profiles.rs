@@ -72,6 +72,12 @@ impl Profiles {
         self.returns.peek().map(|Reverse((at, _))| *at)
     }
 
+    /// Whether nothing changes by itself.
+    #[inline]
+    pub(super) fn are_none(&self) -> bool {
+        self.due.is_empty() && self.returns.is_empty()
+    }
+
     fn next_due(&self) -> Option<Time> {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
@@ -127,7 +133,14 @@ impl<P, N: Network> Core<P, N> {
     }
 
     /// Changes hosts as their profiles say for the present.
+    #[inline]
     pub(super) fn follow_profiles(&mut self) {
+        if !self.profiles.are_none() {
+            self.follow_some();
+        }
+    }
+
+    fn follow_some(&mut self) {
         while let Some((host, of, value)) = self.profiles.take(self.now) {
             self.because(Moment::at(self.now));
             match of {

@@ -61,6 +61,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
+    #[inline]
     pub(super) fn new(process: ProcessId, number: u32, resource: u32, want: Want, now: Time) -> Self {
         Self {
             process,
@@ -113,6 +114,7 @@ impl Claims {
         Self { heads: Numbered::from(first), ..Self::default() }
     }
 
+    #[inline]
     pub(super) fn add(&mut self, claim: Claim) -> u32 {
         let process = claim.process;
         let place = match self.free.pop() {
@@ -135,10 +137,12 @@ impl Claims {
         place
     }
 
+    #[inline]
     pub(super) fn at(&mut self, place: u32) -> &mut Claim {
         self.there[place as usize].as_mut().expect(THERE)
     }
 
+    #[inline]
     pub(super) fn get(&self, place: u32) -> &Claim {
         self.there[place as usize].as_ref().expect(THERE)
     }

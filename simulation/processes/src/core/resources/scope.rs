@@ -34,6 +34,13 @@ impl Effects {
     pub(in super::super) fn are_none(&self) -> bool {
         self.answered.is_empty() && self.timers.is_empty() && self.preempted.is_empty()
     }
+
+    /// The answer to a claim, where that is all.
+    #[inline]
+    pub(in super::super) fn take_only_answer(&mut self) -> Option<Answered> {
+        let is_all = self.answered.len() == 1 && self.timers.is_empty() && self.preempted.is_empty();
+        if is_all { self.answered.pop() } else { None }
+    }
 }
 
 pub(super) struct Scope<'r> {
