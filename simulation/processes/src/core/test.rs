@@ -118,3 +118,27 @@ fn who_was_forgotten_has_ended_and_who_never_was_is_unknown() {
     core.next_round(Time::MAX, &mut round);
     assert_eq!(core.answer(asks), Some(Answer::Failed(RequestError::Unknown)));
 }
+
+#[test]
+fn an_item_that_comes_back_may_make_room_for_those_who_wait_to_put() {
+    let mut core: Core<u64, _> = Core::new(Constant::new(0.0), &[(1e9, 1)]);
+    let resource = ResourceId { owner: ResourceId::SETUP, number: 0, host: 0 };
+    let kind = ResourceKind::Store { capacity: 2 };
+    core.make(resource, ResourceSpec { name: None, is_sampled: true, has_quantiles: false, kind });
+    let process = core.spawn(HostId(0), "all".into());
+    core.next_round(Time::MAX, &mut Vec::new());
+    let put = |item: u64| Want::Put { item: Value::new(item), priority: 0 };
+    let is_even = |item: &Value| item.get::<u64>().is_some_and(|item| item % 2 == 0);
+    let any = Want::Get { test: None, least: 1, most: 1 };
+    let even = Want::Get { test: Some(Test(std::sync::Arc::new(is_even))), least: 2, most: 2 };
+    // 0 is taken and not looked at, 3 waits for room, and only 2 is even of what is left.
+    for (claim, want) in (0..).zip([put(0), put(1), any, put(2), put(3), even]) {
+        core.request(process, Request::Claim { claim, resource, want, limit: Time::MAX });
+    }
+    let outcome =
+        |core: &mut Core<_, _>, claim| Answer::take_outcome(&mut core.processes[process].answer, claim);
+    assert_eq!((outcome(&mut core, 4), outcome(&mut core, 5)), (None, None), "both wait");
+    core.request(process, Request::Withdraw { claim: 2, resource, unseen: None });
+    assert!(matches!(outcome(&mut core, 5), Some(Outcome::Items(_, items)) if items.iter().all(is_even)));
+    assert_eq!(outcome(&mut core, 4), Some(Outcome::Done), "0 and 2 are gone, 1 is there");
+}
