@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod activities;
+mod alone;
 mod answer;
 mod calendar;
 mod carrier;
@@ -390,11 +391,5 @@ impl<P, N: Network> Core<P, N> {
             Some(Answer::Failed(_)) => 2,
             _ => 3,
         }
-    }
-
-    /// A process has ended by itself.
-    pub fn end(&mut self, process: ProcessId) {
-        self.because(self.processes[process].moment);
-        self.bury(process);
     }
 }

@@ -1,9 +1,9 @@
 //! A simulation of processes: how it is set up and run.
 //!
 //! What is set here changes nothing of the results, but for the horizon, the seed, where mailboxes stand, and
-//! what a panic ends. The run itself, round after round, is in `run`; who watches its rounds gets a
-//! [`RoundRecord`].
+//! what a panic ends. The run itself is in `run`; who watches its rounds gets a [`RoundRecord`].
 
+mod alone;
 mod asked;
 mod batches;
 mod measuring;

@@ -24,14 +24,15 @@ pub(crate) struct Standstill {
 }
 
 impl Standstill {
-    /// A round at `now` is over. Returns the number of rounds of this instant when they have taken too long,
-    /// where a turn may take `limit`.
-    pub(crate) fn round(&mut self, now: Time, limit: Duration) -> Option<u64> {
+    /// So many rounds at `now` are over. Returns the number of rounds of this instant when they have taken
+    /// too long, where a turn may take `limit`.
+    pub(crate) fn rounds(&mut self, rounds: u32, now: Time, limit: Duration) -> Option<u64> {
         if now != self.at {
             *self = Self { at: now, ..Self::default() };
         }
-        self.rounds += 1;
-        if self.is_reported || !self.rounds.is_multiple_of(LOOK) {
+        let before = self.rounds;
+        self.rounds += u64::from(rounds);
+        if self.is_reported || before / LOOK == self.rounds / LOOK {
             return None;
         }
         self.is_reported = self.since.get_or_insert_with(Instant::now).elapsed() >= TURNS * limit;
@@ -52,7 +53,7 @@ mod test {
     fn an_instant_is_reported_once_and_only_if_it_has_taken_long() {
         let mut standstill = Standstill::default();
         let mut rounds = |at, count: u64, limit| {
-            (0..count).filter_map(|_| standstill.round(at, limit)).collect::<Vec<_>>()
+            (0..count).filter_map(|_| standstill.rounds(1, at, limit)).collect::<Vec<_>>()
         };
         assert!(rounds(Time::ZERO, 10 * LOOK, Duration::MAX / 4).is_empty(), "it has not taken long");
         assert_eq!(rounds(Time::ZERO, 10 * LOOK, Duration::ZERO), [11 * LOOK]);

@@ -101,8 +101,15 @@ impl<P: Send + 'static> Turns<P> {
         result
     }
 
-    /// Resumes a task with its answer at `now`, until it waits or ends.
+    /// Resumes a task with its answer at `now`, until it waits or ends, as one of several.
     pub(crate) fn run(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) {
+        let turn = self.turn(task, now, answer);
+        let requests = self.desk().requests.len();
+        self.ends.push((turn, requests));
+    }
+
+    /// Resumes a task with its answer at `now`, until it waits or ends. Says how that turn ended.
+    pub(crate) fn turn(&mut self, task: &mut Task, now: Time, answer: Option<Answer<P>>) -> Turn {
         let desk = self.desk();
         (desk.now, desk.answer, desk.claims) = (now, answer, false);
         desk.before = desk.requests.len();
@@ -133,14 +140,12 @@ impl<P: Send + 'static> Turns<P> {
         if let Some(answer) = desk.answer.take().filter(is_kept) {
             desk.requests.push(Request::Keep(answer));
         }
-        let turn = match polled {
+        match polled {
             Ok(Poll::Pending) if waits => Turn::Waits,
             Ok(Poll::Pending) => Turn::Strays,
             Ok(Poll::Ready(())) => Turn::Ended,
             Err(panic) => Turn::Panicked(Box::new(panic.note)),
-        };
-        let requests = self.desk().requests.len();
-        self.ends.push((turn, requests));
+        }
     }
 
     /// Drops the code of a task at `now`, with everything that it holds.

@@ -12,6 +12,7 @@ use super::{Core, carrier};
 impl<P, N: Network> Core<P, N> {
     /// Whether processes have been ended by others, or have come back, of which the front end does not know
     /// yet.
+    #[inline]
     pub fn has_news(&self) -> bool {
         !(self.killed.is_empty() && self.restarted.is_empty())
     }
@@ -25,6 +26,12 @@ impl<P, N: Network> Core<P, N> {
     /// one.
     pub fn take_restarted(&mut self) -> Vec<(ProcessId, ProcessId)> {
         std::mem::take(&mut self.restarted)
+    }
+
+    /// A process has ended by itself.
+    pub fn end(&mut self, process: ProcessId) {
+        self.because(self.processes[process].moment);
+        self.bury(process);
     }
 
     /// Takes a process out of whatever it waits in.

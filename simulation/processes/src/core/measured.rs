@@ -32,6 +32,12 @@ impl<P, N: Network> Core<P, N> {
         self.measured.misused.as_ref()
     }
 
+    /// Whether a process measured what cannot be.
+    #[inline]
+    pub(super) fn has_misused_output(&self) -> bool {
+        self.measured.misused.is_some()
+    }
+
     /// What has been measured up to `last`.
     pub fn outputs(&self, last: Time) -> Outputs {
         let Measured { outputs, late, .. } = &self.measured;

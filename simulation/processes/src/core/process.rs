@@ -162,6 +162,12 @@ impl<P> Processes<P> {
         self.over.push(id);
     }
 
+    /// Whether some have ended in this instant.
+    #[inline]
+    pub(super) fn have_ended(&self) -> bool {
+        !self.over.is_empty()
+    }
+
     /// Forgets those that have ended.
     pub(super) fn forget(&mut self) {
         for id in self.over.drain(..) {

@@ -181,11 +181,14 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
                 Step::Horizon => return Ok(EndedBy::Horizon),
                 Step::Deadlock(stuck) => return Err(RunError::Deadlock { time: self.core.now(), stuck }),
             }
-            let coded = self.run_round(&mut crew, round, running, turns)?;
+            let (rounds, coded) = match round[..] {
+                [process] if self.is_plain() => (self.run_alone(process, turns)?, None),
+                _ => (1, self.run_round(&mut crew, round, running, turns)?),
+            };
             self.clear_away()?;
             self.check_outputs()?;
             self.observe(round, coded);
-            if let Some(rounds) = self.standstill.round(self.core.now(), self.settings.stall.0) {
+            if let Some(rounds) = self.standstill.rounds(rounds, self.core.now(), self.settings.stall.0) {
                 self.report_standstill(round[0], rounds);
             }
             self.settings.control.went_on(self.core.now(), self.core.counts().steps);
@@ -235,6 +238,11 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
             self.meter.took(round.len(), is_parallel, code);
         }
         Ok(begin.map(|begin| Coded { begin, code, is_parallel }))
+    }
+
+    /// Whether somebody is shown the rounds.
+    pub(super) fn is_observed(&self) -> bool {
+        self.observer.is_some()
     }
 
     /// Shows a round to the observer.
@@ -320,7 +328,12 @@ impl<P: Send + 'static, N: Network> Run<P, N> {
     }
 
     /// Ends the code of processes that others have ended, and starts those that have come back.
+    #[inline]
     fn clear_away(&mut self) -> Result<(), RunError> {
+        if self.core.has_news() { self.clear_some_away() } else { Ok(()) }
+    }
+
+    fn clear_some_away(&mut self) -> Result<(), RunError> {
         while self.core.has_news() {
             let (killed, restarted) = (self.core.take_killed(), self.core.take_restarted());
             for (before, after) in restarted {

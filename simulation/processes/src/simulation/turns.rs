@@ -11,7 +11,7 @@ use crate::crew::{Crew, Turning};
 use crate::report::RunError;
 use crate::task::{Parts, Turns};
 
-const CODE: &str = "who is in a round has code";
+pub(super) const CODE: &str = "who is in a round has code";
 
 impl<P: Send + 'static, N: Network> Run<P, N> {
     /// Resumes all processes of a batch, one after the other.
