@@ -20,7 +20,9 @@ use paceline_app::loaded::{Loaded, Source};
 use paceline_app::memory::Estimate;
 use paceline_app::progress::{Progress, warn};
 use paceline_app::summary::{Finished, Subject};
-use paceline_app::{AnyModel, Build, How, Kind, RunSettings, commands, execute_joined, resume, stdout, text};
+use paceline_app::{
+    AnyModel, Build, How, Kind, RunSettings, ScheduledChange, commands, execute_joined, resume, stdout, text,
+};
 use paceline_emulate::guest::Emulator;
 use paceline_emulate::run::placed::Failures;
 #[cfg(feature = "live")]
@@ -154,10 +156,11 @@ fn read(source: &Source) -> Result<(Emulation, RunSettings, GrantPolicy), Scenar
     let settings = RunSettings::read(&mut run)?;
     let orders = GrantPolicy::ALL.map(|(order, name)| (name, order));
     let order = run.choice("grant_order", &orders, Some(GrantPolicy::default()))?;
-    let emulation = Emulation::read(&mut scenario, settings.seed)?;
+    let mut emulation = Emulation::read(&mut scenario, settings.seed)?;
     check_settings(&settings, &run)?;
     check_checkpoints(&settings, &emulation, &run)?;
     AnyModel::check(&emulation.model, &settings, &run)?;
+    AnyModel::schedule(&mut emulation.model, &settings.changes)?;
     run.finish()?;
     Ok((emulation, settings, order))
 }
@@ -242,6 +245,10 @@ impl AnyModel for Emulated {
 
     fn check(&self, settings: &RunSettings, run: &Section) -> Result<(), ScenarioError> {
         AnyModel::check(&self.emulation.model, settings, run)
+    }
+
+    fn schedule(&mut self, changes: &[ScheduledChange]) -> Result<(), ScenarioError> {
+        AnyModel::schedule(&mut self.emulation.model, changes)
     }
 
     fn execute(

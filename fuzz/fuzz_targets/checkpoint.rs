@@ -13,7 +13,7 @@ use paceline_kernel::Time;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The format of checkpoints that is written, as `simulation/engine/src/checkpoint.rs` has it.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| folder().join("fuzz.checkpoint"));
 

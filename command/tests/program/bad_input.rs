@@ -43,6 +43,52 @@ fn mistake(from: &str, to: &str, words: &[&str]) {
 }
 
 #[test]
+fn mistakes_in_changes_of_parameters() {
+    let streets = "[model]\nkind = \"traffic\"\ngrid = 2\nlights = true\n[run]\nuntil = \"10min\"\n";
+    let change =
+        |at: &str, set: &str, to: &str| format!("[[run.change]]\nat = {at}\nset = {set}\nto = {to}\n");
+    let good = change("\"60s\"", "\"model.cycle\"", "\"20s\"");
+    for (model, table, words) in [
+        (
+            streets,
+            change("\"1s\"", "\"model.grid\"", "4"),
+            &["bad.toml:9:7:", "model.grid cannot be changed", "model.cycle, model.demand"][..],
+        ),
+        (
+            streets,
+            change("\"1s\"", "\"model.cycle\"", "\"25h\""),
+            &["bad.toml:10:6:", "cannot be 90000s", "from 0.1s to 86400s"],
+        ),
+        (
+            streets,
+            change("\"1s\"", "\"model.cycle\"", "20"),
+            &["bad.toml:10:6:", "cannot be 20", "a duration from"],
+        ),
+        (streets, change("\"1s\"", "\"model.demand\"", "-0.1"), &["bad.toml:10:6:", "a number from 0 to 1"]),
+        (
+            streets,
+            change("\"1s\"", "\"model.demand\"", "true"),
+            &["bad.toml:10:6:", "`to`", "a number, or a duration"],
+        ),
+        (streets, change("\"-1s\"", "\"model.cycle\"", "\"20s\""), &["bad.toml:8:6:", "`at`", "duration"]),
+        (
+            streets,
+            change("\"10min\"", "\"model.cycle\"", "\"20s\""),
+            &["bad.toml:8:6:", "the run ends at 600s", "before `until`"],
+        ),
+        (streets, good.clone() + &good, &["bad.toml:12:6:", "changes twice at 60s"]),
+        (streets, good.replace("to =", "too ="), &["bad.toml:10:", "`to"]),
+        (
+            PHOLD,
+            change("\"1s\"", "\"model.mean\"", "\"2s\""),
+            &["model.mean", "none: the model declares no such parameter"],
+        ),
+    ] {
+        refused(&format!("{model}{table}"), &[], words);
+    }
+}
+
+#[test]
 fn mistakes_in_the_model() {
     mistake("mean", "maen", &["bad.toml:5:1:", "`maen`", "did you mean `mean`", "lookahead, lps"]);
     mistake("phold", "phodl", &["bad.toml:2:8:", "`kind`", "did you mean \"phold\""]);

@@ -1,6 +1,8 @@
 //! `paceline ctl`: a run is asked how far it is, and its threads change while it runs.
 #![cfg(unix)]
 
+mod parameters;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -24,6 +24,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_a_run_says_where_its_page_is(capfd):
+    plain = paceline.run(SCENARIO)
+    live = paceline.run(SCENARIO, live=True)
+    assert live.digest == plain.digest
+    assert "Live page: http://127.0.0.1:" in capfd.readouterr().err
+    with pytest.raises(TypeError, match="live must be a bool or an address"):
+        paceline.run(SCENARIO, live=8080)
+    with pytest.raises(paceline.ScenarioError, match="allowed: PORT, HOST or HOST:PORT"):
+        paceline.run(SCENARIO, live="no such address")
+
+
 def test_path_text_and_dict_have_one_digest(folder):
     text = '[model]\nkind = "phold"\nlps = 64\nmean = "1s"\nlookahead = "1s"\n[run]\nuntil = "20s"\n'
     (folder / "phold.toml").write_text(text)

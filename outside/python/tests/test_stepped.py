@@ -5,6 +5,8 @@ import os
 import pathlib
 import signal
 import threading
+import urllib.parse
+import urllib.request
 
 import polars
 import pytest
@@ -48,6 +50,42 @@ def test_a_run_in_pieces_is_the_run_in_one_piece(whole, protocol):
     assert (ended.digest, ended.ended_by) == (whole.digest, "horizon") == (run.finish().digest, "horizon")
     with pytest.raises(paceline.RunError, match="the run has ended"):
         run.run_until()
+
+
+def test_a_parameter_that_is_set_gives_what_the_scenario_would(folder):
+    model = {"kind": "traffic", "grid": 3, "rate": 60, "lights": True}
+    with paceline.start({"model": model, "run": {"until": "20min", "threads": 1}}) as run:
+        assert [one["name"] for one in run.parameters()] == ["model.cycle", "model.demand"]
+        run.run_until(300)
+        at = run.set("model.demand", 0.5)
+        assert at >= 300 and run.set("model.cycle", "20s", time=400) == 400
+        assert [one["value"] for one in run.parameters()] == ["8s", 0.5]
+        for refused in [("model.offset", "1s"), ("model.demand", 2), ("model.cycle", 60), ("model.cycle", "9s", 1)]:
+            with pytest.raises(ValueError, match="allowed"):
+                run.set(*refused)
+        assert not run.run_until()
+        live = run.finish()
+    assert [one["set"] for one in live.summary["changes"]] == ["model.demand", "model.cycle"]
+    changes = [{"at": f"{at}s", "set": "model.demand", "to": 0.5}, {"at": "400s", "set": "model.cycle", "to": "20s"}]
+    scheduled = paceline.run({"model": model, "run": {"until": "20min", "threads": 1, "change": changes}})
+    assert live.digest == scheduled.digest != paceline.run({"model": model, "run": {"until": "20min"}}).digest
+
+
+def test_a_run_that_python_advances_has_a_page(folder):
+    with paceline.start(SCENARIO, live=True) as run:
+        page = urllib.parse.urlsplit(run.live_page)
+        assert page.hostname == "127.0.0.1" and page.query.startswith("token=")
+        run.run_until(5)
+        with urllib.request.urlopen(run.live_page) as answer:
+            assert b"Paceline, live" in answer.read()
+        ask = urllib.request.Request(page._replace(path="/do", query="").geturl(), data=b"status")
+        ask.add_header("x-paceline-token", page.query.removeprefix("token="))
+        with urllib.request.urlopen(ask) as answer:
+            assert " events, threads " in answer.read().decode()
+        digest = run.finish().digest
+    with paceline.start(SCENARIO) as run:
+        run.run_until(5)
+        assert run.live_page is None and run.finish().digest == digest
 
 
 def test_events_one_by_one_show_states_and_messages(whole):

@@ -180,6 +180,23 @@ pub enum CtlCommand {
         #[command(flatten)]
         run: WhichRun,
     },
+    /// Changes a parameter that the model declares changeable; without a name, lists those that there are.
+    /// The summary has the change, and the same in [[run.change]] of the scenario gives the same result
+    Set {
+        /// The parameter, such as model.cycle
+        #[arg(value_name = "NAME", requires = "to")]
+        set: Option<String>,
+        /// What it changes to, such as 60s or 0.5
+        #[arg(value_name = "VALUE")]
+        to: Option<String>,
+        /// The simulated time from which on it holds, such as 300s; unless said, the earliest at which
+        /// nothing has happened yet
+        #[arg(long, value_name = "TIME", requires = "to")]
+        at: Option<String>,
+        /// The run that is asked, if there are several on this machine.
+        #[command(flatten)]
+        run: WhichRun,
+    },
     /// Writes a checkpoint of a run that has run.checkpoint
     Checkpoint {
         /// The run that is asked, if there are several on this machine.

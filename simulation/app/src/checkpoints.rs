@@ -66,11 +66,12 @@ impl Header {
     fn is_same_run(&self, other: &Self) -> bool {
         let deciding = |header: &Self| {
             let overrides = header.source.overrides.iter();
-            // Sections beside [run] say what is run; seed and horizon are compared below.
-            let is_of_run = |argument: &&String| {
-                argument.split(['.', '=']).next().is_some_and(|name| name.trim() == "run")
+            // Sections beside [run] say what is run, as changes do; seed and horizon are compared below.
+            let is_deciding = |argument: &&String| {
+                let mut names = argument.split(['.', '=']).map(str::trim);
+                names.next() != Some("run") || names.next() == Some("change")
             };
-            overrides.filter(|argument| !is_of_run(argument)).cloned().collect::<Vec<_>>()
+            overrides.filter(is_deciding).cloned().collect::<Vec<_>>()
         };
         (&self.program, &self.kind, self.until, self.seed, &self.inputs)
             == (&other.program, &other.kind, other.until, other.seed, &other.inputs)

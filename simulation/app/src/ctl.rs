@@ -31,6 +31,11 @@ pub fn ctl(command: &CtlCommand) -> Result<(), CommandError> {
         CtlCommand::Pause { run } => ("pause".to_owned(), run),
         CtlCommand::Window { run } => ("window".to_owned(), run),
         CtlCommand::Pace { factor, run } => (format!("pace {factor}"), run),
+        CtlCommand::Set { set, to, at, run } => {
+            let words = ["set".to_owned()].into_iter().chain(set.clone()).chain(to.clone());
+            let at = at.iter().map(|at| format!("at {at}"));
+            (words.chain(at).collect::<Vec<_>>().join(" "), run)
+        }
         CtlCommand::Checkpoint { run } => ("checkpoint".to_owned(), run),
         CtlCommand::Stop { run } => ("stop".to_owned(), run),
     };

@@ -120,3 +120,4 @@ pub use program::{Build, Kind, Program};
 #[cfg(feature = "live")]
 pub use sampling::OutsideFederate;
 pub use settings::RunSettings;
+pub use settings::changes::ScheduledChange;

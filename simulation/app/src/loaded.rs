@@ -124,7 +124,7 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
     scenario.finish(&["model", "run"])?;
     let settings = RunSettings::read(&mut run)?;
     let header = section.clone();
-    let model = build(section, settings.seed)?;
+    let mut model = build(section, settings.seed)?;
     if model.lps() == 0 {
         return Err(header.refuse("lps", "a model without LPs", "a model of at least one LP"));
     }
@@ -132,6 +132,7 @@ fn load(mut scenario: Scenario, name: String, program: &Program) -> Result<Loade
     let memory = model.memory(&settings);
     memory.check(&header, &settings)?;
     model.check(&settings, &run)?;
+    model.schedule(&settings.changes)?;
     run.finish()?;
     let provenance = provenance.until(settings.until);
     Ok(Loaded { scenario: name, kind, model, settings, memory, inputs: Vec::new(), provenance })

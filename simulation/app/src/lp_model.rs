@@ -25,6 +25,7 @@ use crate::progress::{self, Progress};
 use crate::sampling::OutsideFederate;
 use crate::sampling::Sampling;
 use crate::settings::RunSettings;
+use crate::settings::changes::ScheduledChange;
 use crate::steer::Steering;
 use crate::summary::{EventRun, Finished, Subject};
 use crate::trace::Trace;
@@ -54,6 +55,9 @@ pub trait AnyModel: Any + Debug + Send {
 
     /// Whether it can be run so; `run` is the section that the settings come from.
     fn check(&self, settings: &RunSettings, run: &Section) -> Result<(), ScenarioError>;
+
+    /// Has its parameters change as the scenario says.
+    fn schedule(&mut self, changes: &[ScheduledChange]) -> Result<(), ScenarioError>;
 
     /// Runs it, and gives the summary of the run, with the model's files.
     fn execute(
@@ -103,6 +107,10 @@ where
                 "federates to which the model deals each of its LPs once",
             )
         })
+    }
+
+    fn schedule(&mut self, changes: &[ScheduledChange]) -> Result<(), ScenarioError> {
+        changes.iter().try_for_each(|change| change.make(self))
     }
 
     fn execute(

@@ -61,7 +61,7 @@ pub fn open(
     if let Some(argument) = changed {
         let kept: Vec<_> = sections.iter().map(|section| format!("[{section}]")).collect();
         return Err(refuse(format!(
-            "--set {argument}: a resumed run keeps {}, run.seed and run.ties, which decide its result; \
+            "--set {argument}: a resumed run keeps {}, run.seed, run.ties and run.change, which decide its result; \
              allowed: any other key of [run]",
             kept.join(", ")
         )));
@@ -202,7 +202,7 @@ fn decides_the_result(argument: &str, sections: &[&str]) -> bool {
     let path = argument.split_once('=').map_or(argument, |(path, _)| path);
     let mut names = path.split('.').map(str::trim);
     match names.next() {
-        Some("run") => names.next().is_some_and(|key| ["seed", "ties"].contains(&key)),
+        Some("run") => names.next().is_some_and(|key| ["seed", "ties", "change"].contains(&key)),
         section => section.is_some_and(|section| sections.contains(&section)),
     }
 }

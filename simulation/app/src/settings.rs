@@ -8,6 +8,7 @@
 //! option of the program: `--set run.KEY=VALUE` gives it. Processes have keys of their own
 //! (`process_model/settings.rs`), and replications read some before a run does (`replicate/plan.rs`).
 
+pub mod changes;
 pub mod frames;
 mod refused;
 pub mod speculation;
@@ -15,6 +16,7 @@ pub mod speculation;
 use std::path::Path;
 use std::time::Duration;
 
+use changes::ScheduledChange;
 use paceline_engine::{MOST_THREADS, Monitor, Protocol, Simulation, Speculation, default_federates};
 use paceline_kernel::{Balance, Model, TieBreak, Time};
 use paceline_scenario::{Scenario, ScenarioError, Section};
@@ -49,6 +51,8 @@ pub struct RunSettings {
     pub speculation: Speculation,
     /// Whether LPs move between federates, and why.
     pub balance: Balance,
+    /// The changes of the model's parameters that the scenario has.
+    pub changes: Vec<ScheduledChange>,
     /// Whether a run may begin that seems to need more memory than there is.
     pub exceed_memory: bool,
     /// How messages to other processes are gathered in frames.
@@ -102,6 +106,7 @@ impl RunSettings {
                 &Balance::ALL.map(|(balance, name)| (name, balance)),
                 Some(Balance::Off),
             )?,
+            changes: changes::read(run)?,
             exceed_memory: run.or("exceed_memory", false)?,
             marshalling: frames::read(run)?,
             section: run.clone(),
@@ -114,6 +119,7 @@ impl RunSettings {
             let problem = "federates cannot be merged into 0 groups";
             return Err(run.refuse("groups", problem, GROUPS));
         }
+        changes::check_end(&settings.changes, settings.until)?;
         match settings.threads {
             Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
                 Err(run.refuse("threads", format!("a run on {threads} threads"), threads_allowed()))

@@ -8,6 +8,7 @@
 //! wait in a list that is bounded, and each gets one answer.
 
 mod owner;
+mod parameters;
 mod requests;
 mod stepped;
 
@@ -17,11 +18,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use paceline_engine::{Monitor, Reached, Run, RunError};
-use paceline_kernel::{Model, Time};
+use paceline_kernel::{Model, Parameter, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use owner::Owner;
+pub(crate) use parameters::Setting;
+#[cfg(feature = "live")]
+pub(crate) use parameters::described;
 pub(crate) use requests::{Requests, Watched};
 
 use crate::text;
@@ -46,6 +50,10 @@ pub(crate) enum Request {
     Checkpoint,
     /// Go as fast as real time times this; with none, as fast as it can.
     Pace(Option<f64>),
+    /// Say which parameters can be changed.
+    Parameters,
+    /// Change a parameter.
+    Set(Setting),
     /// What the program asks that has started it, and that advances it.
     Owner(owner::Wish),
 }
@@ -71,6 +79,8 @@ struct State {
     /// Whether its owner wants it to end where it is.
     is_finished: bool,
     pace: Option<f64>,
+    /// The parameters that can be changed, as the run was when it stood still last.
+    parameters: Vec<Parameter>,
     stage: Stage,
 }
 
@@ -104,6 +114,12 @@ impl Steering {
     #[cfg(feature = "live")]
     pub(crate) fn pace(&self) -> Option<f64> {
         self.state().pace
+    }
+
+    /// The parameters that can be changed, with their values when the run stood still last.
+    #[cfg(feature = "live")]
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        self.state().parameters.clone()
     }
 
     /// Whether nobody drives the run any more, or ever.
@@ -200,6 +216,8 @@ impl Steering {
                 // Who asked may have lost patience.
                 let _ = sender.try_send(answer);
             }
+            let parameters = run.parameters()?;
+            self.state().parameters = parameters;
             look(run, false);
             let state = self.state();
             if !state.is_paused || state.is_finished || self.0.monitor.stopped() {
@@ -237,6 +255,10 @@ impl Steering {
                 format!("goes on from {}", run.time())
             }
             Request::Event => return stepped::event(run),
+            Request::Parameters => parameters::list(run)?,
+            Request::Set(setting) => {
+                return Ok(parameters::set(run, &setting)?.map(|made| parameters::said(&made)));
+            }
             Request::Window => {
                 let before = run.events();
                 run.set_pace(None);

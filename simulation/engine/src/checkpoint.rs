@@ -3,7 +3,8 @@
 //!
 //! A file is a fixed opening (magic word, version of the format, lengths), a header that the engine does not
 //! look into, a body (an [`Origin`](paceline_kernel::Origin), which says what run it is of, what is kept of
-//! outside federates that do not do what the model would do, and a [`World`](paceline_kernel::World), all in
+//! outside federates that do not do what the model would do, the changes of parameters that were made while
+//! the run went on, and a [`World`](paceline_kernel::World), all in
 //! the postcard format), and a checksum over all of it. Invariant: under its own name a checkpoint is
 //! complete or not there. It is written beside its place first, synchronized, and then renamed, so that a
 //! process or a machine that stops at any moment leaves the last complete one. A symbolic link is followed,
@@ -19,7 +20,7 @@ mod read;
 mod write;
 
 pub use read::CheckpointFile;
-pub(crate) use write::{Codec, Unpublished};
+pub(crate) use write::{Codec, Front, Unpublished};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +29,7 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"PACELINE";
 /// To be raised with every change of the format, that of the kernel's `World` included.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The opening: magic word, version, length of the header and of the body.
 const OPENING_BYTES: usize = 8 + 4 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;

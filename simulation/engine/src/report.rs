@@ -8,7 +8,8 @@ use std::fmt;
 use std::time::Duration;
 
 use paceline_kernel::{
-    Digest, EventError, EventErrorKind, LinkError, PanicError, PartitionError, Rollbacks, RuleError, Time,
+    Change, ChangeError, Digest, EventError, EventErrorKind, LinkError, PanicError, PartitionError,
+    Rollbacks, RuleError, Time,
 };
 use thiserror::Error;
 
@@ -122,6 +123,9 @@ pub struct Report<O> {
     pub dropped: Vec<u32>,
     /// Why not all threads could publish their LVT, though the environment names a page for it.
     pub unpaced: Option<String>,
+    /// Changes of parameters that were made while the run went on, before it was resumed too, in their order
+    /// ([`Run::change`](crate::Run::change)).
+    pub changes: Vec<Change>,
     /// What the model left behind, in parts: one value a federate, each time the LPs were dealt to
     /// federates. What an LP has committed is in order within each part, and from part to part, wherever
     /// it has moved.
@@ -139,7 +143,7 @@ impl<O> Report<O> {
         let report = without_outputs! {
             protocol federates groups tried threads processes links lps events resumed_events wall digest
             end_time ended_by windows null_messages rollbacks gvt_rounds gvt_steps gvt_lag legs checkpoints
-            checkpoints_wall checkpoints_failed balancing lateness dropped unpaced
+            checkpoints_wall checkpoints_failed balancing lateness dropped unpaced changes
         };
         (report, self.outputs)
     }
@@ -229,6 +233,9 @@ pub enum RunError {
     /// Another process of the run ended it, or the processes cannot run it together.
     #[error(transparent)]
     Peers(#[from] PeersError),
+    /// A parameter is not changed: the run can go on, unless it is one that was resumed.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// An error has ended the run before.
     #[error("the run was ended by an error before, and cannot be resumed")]
     Failed,

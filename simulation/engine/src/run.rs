@@ -6,6 +6,7 @@
 
 mod between;
 mod build;
+mod change;
 mod clock;
 mod course;
 mod end;
@@ -141,6 +142,10 @@ impl<M: Model> Run<M> {
         simulation.tracing.begin();
         simulation.publishing.begin();
         let course = build::build(&simulation, resumed, outsiders)?;
+        // After the run was found to be one of the model as it was when it began.
+        for change in &course.changes {
+            change.make(&mut simulation.model)?;
+        }
         Ok(Self { simulation, course, entrance: Arc::default(), failed: false })
     }
 

@@ -10,6 +10,8 @@
 mod at_work;
 mod balance;
 mod beginnings;
+mod change;
+mod changeable;
 mod context;
 mod digest;
 mod event;
@@ -39,6 +41,7 @@ pub use balance::{
     Activity, Balance, Edge, LOAD_SLACK, Sample, TALK_SLACK, imbalance, improve, remote, seat, span, sums,
 };
 pub use beginnings::Beginnings;
+pub use changeable::{Change, ChangeError, Changing, Parameter, ParameterValue};
 pub use context::{Context, Draw, Kept};
 pub use digest::{Bits, Digest};
 pub use event::{Event, Key, MAX_DEPTH, TieBreak};

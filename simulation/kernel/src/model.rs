@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Kept, Partition, Time};
+use crate::{Context, Kept, Parameter, ParameterValue, Partition, Time};
 
 /// The number of a logical process (LP), from 0 to [`Model::lps`] - 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -111,6 +111,21 @@ pub trait Model: Send + Sync + Sized {
     /// later is to be in here.
     fn parameters(&self) -> String {
         String::new()
+    }
+
+    /// The parameters that may be changed while a run goes on, each with its value at `at`: none unless said.
+    /// Who changes one makes a [`Change`](crate::Change); it is checked against what is declared here.
+    /// Neither the number of LPs, nor lookahead, channels or partition may follow from such a parameter.
+    fn changeable(&self, at: Time) -> Vec<Parameter> {
+        let _ = at;
+        Vec::new()
+    }
+
+    /// From `at` on, `parameter`, one of [`Model::changeable`], is `value`, which is in its range: for models
+    /// that declare any. Called before the run, or between two events of it, of which none is as late as
+    /// `at`. An event is to read the value at its own time ([`Changing`](crate::Changing)), as is `undo`.
+    fn change(&mut self, parameter: &str, at: Time, value: ParameterValue) {
+        let _ = (parameter, at, value);
     }
 
     /// The number of LPs.

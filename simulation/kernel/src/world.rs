@@ -15,8 +15,8 @@ use crate::context::{LpCore, Rules};
 use crate::waiting::Waiting;
 use crate::withdrawn::Withdrawn;
 use crate::{
-    Context, Digest, Event, EventQueue, Federate, LpId, Model, Origin, Partition, RuleError, Settings, Time,
-    ask,
+    Change, Context, Digest, Event, EventQueue, Federate, LpId, Model, Origin, Partition, RuleError,
+    Settings, Time, ask,
 };
 
 /// A run never sends so many messages from one place: half of the 48-bit numbers that the order of events has
@@ -96,6 +96,9 @@ pub struct World<M: Model> {
     /// Where the run comes from, if it was read from somewhere.
     #[serde(skip)]
     origin: Option<Box<Origin>>,
+    /// Changes of parameters that were made while it went on, if it was read from somewhere.
+    #[serde(skip)]
+    changes: Vec<Change>,
 }
 
 impl<M: Model> World<M> {
@@ -103,6 +106,18 @@ impl<M: Model> World<M> {
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = Some(Box::new(origin));
         self
+    }
+
+    /// Says which parameters were changed while the run went on.
+    pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
+        self.changes = changes;
+        self
+    }
+
+    /// The changes of parameters that were made while the run went on, as they were said, in their order. The
+    /// model that it goes on with does not have them yet.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     /// Where the run comes from, if it was said.
@@ -127,7 +142,7 @@ impl<M: Model> World<M> {
         // A federate's LPs are in the order of their numbers: each LP is the next one of its part.
         let next = |lp| parts[partition.place(lp).0 as usize].next().expect("every LP is in its federate");
         let lps = (0..partition.lps()).map(LpId).map(next).collect();
-        Self { lps, pending, past, origin: None }
+        Self { lps, pending, past, origin: None, changes: Vec::new() }
     }
 
     /// A run of these LPs, in the order of their numbers.
@@ -136,7 +151,7 @@ impl<M: Model> World<M> {
         pending: Waiting<M::Event>,
         past: Past<M::Output>,
     ) -> Self {
-        Self { lps, pending, past, origin: None }
+        Self { lps, pending, past, origin: None, changes: Vec::new() }
     }
 
     /// Deals the LPs and their events to the federates of `partition`, which must be one of as many LPs.

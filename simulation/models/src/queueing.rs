@@ -23,9 +23,10 @@
 //!
 //! # Where things are
 //!
-//! `settings`: scenarios; `routes`: who goes where; `station`: states and events of a station; `theory`:
-//! known answers; `output`, `results`.
+//! `settings`: scenarios; `changes`: what can be changed meanwhile; `routes`: who goes where; `station`:
+//! states and events of a station; `theory`: known answers; `output`, `results`.
 
+mod changes;
 mod output;
 mod results;
 mod routes;
@@ -33,8 +34,9 @@ mod settings;
 mod station;
 mod theory;
 
-use paceline_kernel::{Channels, Context, LpId, Model, Time};
+use paceline_kernel::{Channels, Context, LpId, Model, Parameter, ParameterValue, Time};
 
+use changes::Changes;
 pub use output::Output;
 use routes::Routes;
 use station::Waiting;
@@ -42,6 +44,9 @@ pub use station::{Customer, QueueingEvent, Station};
 
 /// The channels of a station are named one by one where they are at most so many.
 const CHANNELS_MAX: usize = 64;
+
+/// The greatest value of each time: sums of times stay far below the largest time.
+const LONGEST: Time = Time::secs(24 * 3600);
 
 /// How the time of a service is distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +107,8 @@ pub struct Queueing {
     walk: Time,
     /// What happens before is not measured.
     warm_up: Time,
+    /// What was or will be changed of it while it runs.
+    changes: Changes,
 }
 
 impl Queueing {
@@ -114,27 +121,30 @@ impl Queueing {
         self.classes.iter().map(|class| class.level + 1).max().unwrap_or(0)
     }
 
-    /// The mean time from one customer to the next at each station where an open class begins.
-    fn between_arrivals_ticks(&self, class: &Class) -> Option<f64> {
-        let Source::Open { between_arrivals } = class.source else { return None };
-        Some(between_arrivals.as_ticks() as f64 * f64::from(self.kinds[class.start].count))
+    /// The mean time from one customer to the next, of those who come after `now`, at each station where an
+    /// open class begins.
+    fn between_arrivals_ticks(&self, class: usize, now: Time) -> Option<f64> {
+        let between_arrivals = self.changes.between_arrivals(class, now)?;
+        Some(between_arrivals.as_ticks() as f64 * f64::from(self.kinds[self.classes[class].start].count))
     }
 
     fn schedule_outside(&self, class: usize, cx: &mut Context<Self>) {
-        if let Some(mean) = self.between_arrivals_ticks(&self.classes[class]) {
+        if let Some(mean) = self.between_arrivals_ticks(class, cx.now()) {
             let after = Time::ticks(cx.rng().exponential(mean) as u64);
             cx.schedule(after, QueueingEvent::Outside { class: class as u16 });
         }
     }
 
     /// Serves whoever is next, as long as a server is free.
-    fn serve(&self, kind: &Kind, station: &mut Station, cx: &mut Context<Self>) {
-        let Some(Waiting { customer, came }) = station.take_next(kind.servers) else { return };
-        let service = match kind.law {
-            Law::Constant => kind.service,
-            Law::Exponential => Time::ticks(cx.rng().exponential(kind.service.as_ticks() as f64) as u64),
-        };
+    fn serve(&self, station: &mut Station, cx: &mut Context<Self>) {
         let here = self.kind_of(cx.lp());
+        let kind = &self.kinds[here];
+        let Some(Waiting { customer, came }) = station.take_next(kind.servers) else { return };
+        let mean = self.changes.service(here, cx.now());
+        let service = match kind.law {
+            Law::Constant => mean,
+            Law::Exponential => Time::ticks(cx.rng().exponential(mean.as_ticks() as f64) as u64),
+        };
         let next = self.routes.draw(usize::from(customer.class), here, cx.rng());
         if let Some(next) = next {
             let next = &self.kinds[next];
@@ -154,6 +164,14 @@ impl Model for Queueing {
 
     fn parameters(&self) -> String {
         format!("{self:?}")
+    }
+
+    fn changeable(&self, at: Time) -> Vec<Parameter> {
+        self.declared(at)
+    }
+
+    fn change(&mut self, parameter: &str, at: Time, value: ParameterValue) {
+        self.make_change(parameter, at, value);
     }
 
     fn lps(&self) -> u32 {
@@ -208,7 +226,7 @@ impl Model for Queueing {
             }
             QueueingEvent::Done { .. } => station.busy = station.busy.saturating_sub(1),
         }
-        self.serve(&self.kinds[self.kind_of(cx.lp())], station, cx);
+        self.serve(station, cx);
     }
 
     fn state_bytes(&self, station: &Station) -> usize {

@@ -37,11 +37,12 @@
 //!
 //! Input: `grid` or `tntp` make a `network` and trips; `routes` and `demand` make tables that are read-only
 //! during the run; `settings` reads the scenario; `admit` checks what comes from a checkpoint. Event
-//! handling: `event`, `node`, `lights`, `partition`; `scene` is a node's interface to the simulation; `undo`
-//! undoes events in optimistic runs, by reverse computation. Results: `output`, `results`; `picture` draws a
-//! run that goes on.
+//! handling: `event`, `node`, `lights`, `changes`, `partition`; `scene` is a node's interface to the
+//! simulation; `undo` undoes events in optimistic runs, by reverse computation. Results: `output`, `results`;
+//! `picture` draws a run that goes on.
 
 mod admit;
+mod changes;
 mod demand;
 mod event;
 mod grid;
@@ -66,8 +67,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use paceline_kernel::{Channels, Context, Kept, LpId, Model, Partition, Time, Undo, UndoFn};
+use paceline_kernel::{
+    Channels, Context, Kept, LpId, Model, Parameter, ParameterValue, Partition, Time, Undo, UndoFn,
+};
 
+use changes::Changes;
 use demand::{AT_HOME, Demand, Draw, Trips, Undrawable};
 pub use event::TrafficEvent;
 use grid::Grid;
@@ -88,8 +92,10 @@ pub struct Traffic {
     routes: Routes,
     layout: Layout,
     rules: Rules,
-    /// When the light cycle starts at each node.
+    /// When the light cycle starts at each node, before any change of it.
     shifts: Vec<Time>,
+    /// What was or will be changed of it while it runs.
+    changes: Changes,
     /// The number of vehicles that fit on each road.
     room: Vec<u32>,
     /// What results say of the input: what was left out of it or filled in.
@@ -106,6 +112,16 @@ const ANY_ROOM: u32 = u32::MAX;
 enum Layout {
     Grid(Grid),
     City,
+}
+
+impl Layout {
+    /// How many times the offset the light cycle of a node starts after that of the first.
+    fn steps(self, node: u32) -> u32 {
+        match self {
+            Self::Grid(grid) => grid.steps(node),
+            Self::City => node,
+        }
+    }
 }
 
 /// The rules for all nodes.
@@ -136,11 +152,8 @@ impl Traffic {
         draw: Draw,
     ) -> Result<Self, Undrawable> {
         let (demand, routes) = Demand::draw(&network, trips, draw)?;
-        let steps = |node| match layout {
-            Layout::Grid(grid) => grid.steps(node),
-            Layout::City => node,
-        };
-        let shift = |node| rules.lights.map_or(Time::ZERO, |lights| lights.shift(rules.offset, steps(node)));
+        let shift =
+            |node| rules.lights.map_or(Time::ZERO, |lights| lights.shift(rules.offset, layout.steps(node)));
         let room = |road: &Road| {
             // A road shorter than a vehicle is a connector: no place where vehicles stand, and not to hold
             // any back.
@@ -158,6 +171,7 @@ impl Traffic {
             routes,
             layout,
             rules,
+            changes: Changes::new(rules.lights, draw),
             notes: Vec::new(),
             places: OnceLock::new(),
         })
@@ -168,10 +182,17 @@ impl Traffic {
         Self { notes, ..self }
     }
 
-    /// The earliest time from `at` on when the light lets vehicles cross from `road`.
-    fn may_cross(&self, road: &Road, at: Time) -> Time {
-        let green = |lights: &Lights| lights.next_green(road.signal, self.shifts[road.to as usize], at);
-        self.rules.lights.as_ref().map_or(at, green)
+    /// The earliest time from `at` on when the light, as it is timed at `now`, lets vehicles cross from
+    /// `road`.
+    fn may_cross(&self, road: &Road, now: Time, at: Time) -> Time {
+        let Some(lights) = &self.rules.lights else { return at };
+        match self.changes.lights(now) {
+            None => lights.next_green(road.signal, self.shifts[road.to as usize], at),
+            Some(lights) => {
+                let shift = lights.shift(self.rules.offset, self.layout.steps(road.to));
+                lights.next_green(road.signal, shift, at)
+            }
+        }
     }
 
     fn light(&self, road: &Road) -> Option<&Lights> {
@@ -190,6 +211,14 @@ impl Model for Traffic {
     type Output = Output;
 
     const UNDO: Option<UndoFn<Self>> = Some(Self::undo);
+
+    fn changeable(&self, at: Time) -> Vec<Parameter> {
+        self.changes.declared(at)
+    }
+
+    fn change(&mut self, parameter: &str, at: Time, value: ParameterValue) {
+        self.changes.make(parameter, at, value);
+    }
 
     fn lps(&self) -> u32 {
         self.network.nodes()
@@ -255,7 +284,7 @@ impl Model for Traffic {
     }
 
     fn finish(&self, lp: LpId, node: &Node, output: &mut Output) {
-        output.generated += u64::from(node.gone);
+        output.generated += u64::from(node.gone) - self.left_out(lp.0, node.gone);
         for (approach, road) in node.approaches.iter().zip(self.network.approaches(lp.0)) {
             output.queued += approach.queue.len() as u64;
             let (passed, longest, waited_ns) = (approach.passed, approach.longest, approach.waited_ns);

@@ -243,10 +243,11 @@ pub use paceline_engine::{
 };
 #[doc(inline)]
 pub use paceline_kernel::{
-    Balance, Bits, Bounds, BucketQueue, Cancellation, Channels, Context, Depths, Digest, Draw, Effort, Event,
-    EventError, EventErrorKind, EventId, Federate, GvtKind, Kept, LinkError, LpId, Mail, Model, Optimism,
-    Origin, Outbox, PanicError, PanicNote, Partition, PartitionError, Rng, Rollbacks, RuleError,
-    RuleErrorKind, Saving, TieBreak, Time, TimeError, Undo, UndoFn, Warp, WarpTurn, World,
+    Balance, Bits, Bounds, BucketQueue, Cancellation, Change, ChangeError, Changing, Channels, Context,
+    Depths, Digest, Draw, Effort, Event, EventError, EventErrorKind, EventId, Federate, GvtKind, Kept,
+    LinkError, LpId, Mail, Model, Optimism, Origin, Outbox, PanicError, PanicNote, Parameter, ParameterValue,
+    Partition, PartitionError, Rng, Rollbacks, RuleError, RuleErrorKind, Saving, TieBreak, Time, TimeError,
+    Undo, UndoFn, Warp, WarpTurn, World,
 };
 
 /// Everything a model and its `main` need: `use paceline::prelude::*`.
@@ -254,8 +255,9 @@ pub use paceline_kernel::{
 /// [`Protocol`] in here is the choice of protocol; where the marker trait is meant, write `Sync`.
 pub mod prelude {
     pub use crate::{
-        Bits, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Kept, LpId, Model,
-        Monitor, Observer, Partition, Protocol, Reached, Report, Rng, RuleError, RuleErrorKind, Run,
-        RunError, Saving, Simulation, Speculation, TieBreak, Time, Undo, UndoFn,
+        Bits, Changing, Channels, CheckpointFile, Checkpoints, Context, Digest, EndedBy, EventId, Kept, LpId,
+        Model, Monitor, Observer, Parameter, ParameterValue, Partition, Protocol, Reached, Report, Rng,
+        RuleError, RuleErrorKind, Run, RunError, Saving, Simulation, Speculation, TieBreak, Time, Undo,
+        UndoFn,
     };
 }

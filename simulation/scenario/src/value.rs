@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use paceline_kernel::Time;
+use paceline_kernel::{ParameterValue, Time};
 use toml::de::DeValue;
 
 use crate::duration::{DurationError, duration};
@@ -192,6 +192,17 @@ impl Value for Vec<String> {
                 values.iter().map(text).collect()
             }
             _ => Err(Unfit::Kind),
+        }
+    }
+}
+
+impl Value for ParameterValue {
+    const EXPECTED: &'static str = "a number, or a duration with its unit, such as \"60s\"";
+
+    fn read(raw: &Raw) -> Result<Self, Unfit> {
+        match raw {
+            Raw::String(_) => Time::read(raw).map(Self::Time),
+            _ => f64::read(raw).map(Self::Number),
         }
     }
 }

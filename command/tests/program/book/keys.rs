@@ -24,7 +24,8 @@ use packets::packets;
 pub const NO_MEANING: &str = "| ? |";
 
 /// What error messages say of a type at length, and its name in tables.
-const TYPES: [(&str, &str); 11] = [
+const TYPES: [(&str, &str); 12] = [
+    ("a number, or a duration", "number or duration"),
     ("a duration with its unit, ", "duration"),
     ("a size above zero, such as", "size"),
     ("a rate above zero with its unit, ", "rate"),
@@ -205,6 +206,9 @@ pub fn scenario(name: &str) -> Option<String> {
         "machine-of-lu" => workload("workload = \"lu\"\nclass = \"S\"\n"),
         "machine-of-federate" => workload("workload = \"federate\"\n") + phold,
         "wireless-of-rounds" => "[model]\nkind = \"wireless\"\nhosts = 300\nrounds = 5\n".to_owned(),
+        "traffic-of-changes" => "[model]\nkind = \"traffic\"\ngrid = 2\n[run]\nuntil = \"1h\"\n\
+             [[run.change]]\nat = \"300s\"\nset = \"model.demand\"\nto = 0.5\n"
+            .to_owned(),
         "wireless-of-trace" => traced("wireless"),
         "csma-of-trace" => traced("wireless-csma"),
         "study-of-points" => "[study]\nscenario = \"small.toml\"\ndesign = \"sobol\"\npoints = 2\n\

@@ -128,10 +128,13 @@ impl Browser {
     }
 
     fn press(&mut self, key: &str) {
+        // A form is sent by the character of the key, which has this code.
+        let (text, code) = if key == "Enter" { ("\r", 13) } else { (key, 0) };
         for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
             self.call(
                 "Input.dispatchKeyEvent",
-                json!({ "type": kind, "key": key, "text": if kind == "keyDown" { key } else { "" } }),
+                json!({ "type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code }),
             );
         }
     }
@@ -211,6 +214,30 @@ fn the_page_works_in_a_browser() {
         let colours = browser.value(&format!("({COLOURS})('{canvas}')"));
         assert!(colours.as_u64() > Some(4), "{canvas} has {colours} colours");
     }
+    // A parameter, by keyboard; a value out of range is answered and leaves the field as it is.
+    let field = |name: &str| {
+        format!(
+            "[...document.querySelectorAll('#parameters label')].find(one => one.textContent === '{name}').control"
+        )
+    };
+    assert_eq!(browser.value(&format!("{}.value", field("model.cycle"))), "8s");
+    for (value, answer) in
+        [("90000s", "allowed: a duration from 0.1s to 86400s"), ("20 s", "model.cycle is 20s from ")]
+    {
+        browser.value(&format!(
+            "{{ const box = {}; box.focus(); box.value = '{value}' }}",
+            field("model.cycle")
+        ));
+        browser.press("Enter");
+        browser.until(&format!("{said}.includes('{answer}')"));
+    }
+    browser.value("document.activeElement.blur()");
+    browser.until(&format!("{}.dataset.now === '20s'", field("model.cycle")));
+    let hint = format!(
+        "document.getElementById({}.getAttribute('aria-describedby')).textContent",
+        field("model.demand")
+    );
+    assert_eq!(browser.value(&hint), "Allowed: a number from 0 to 1");
     browser.value("{ const box = document.getElementById('threads'); box.value = 3; document.getElementById('set-threads').click() }");
     browser.until(&format!("{said}.includes('threads 3 from now on')"));
     for (width, scheme) in [(1600, "light"), (1600, "dark"), (400, "light"), (400, "dark")] {

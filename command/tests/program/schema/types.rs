@@ -16,6 +16,7 @@ pub fn schema(allowed: &str) -> Value {
         "true or false" => json!({"type": "boolean"}),
         "a finite number" | "a number" => json!({"type": "number"}),
         _ if is("a whole number from ") => whole(allowed),
+        _ if is("a number, or a duration") => any(json!({"type": "number"}), vec![duration()]),
         _ if is("a number above zero") => json!({"anyOf": [
             {"type": "number", "exclusiveMinimum": 0},
             text(r"^\s*[0-9]+(\.[0-9]+)?\s*(/\s*[0-9]+(\.[0-9]+)?\s*)?$"),

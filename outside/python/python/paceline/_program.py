@@ -9,14 +9,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import threading
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional, Union
 
 from paceline._ending import ends_with_program
 
-__all__ = ["Conversation", "RunError", "ScenarioError", "call"]
+__all__ = ["Conversation", "Live", "RunError", "ScenarioError", "call", "live_options"]
 
 # Exit statuses of the program: a mistake of the scenario or an option, and the end by a signal, after a summary.
 FAILED, MISTAKE = 1, 2
@@ -24,9 +25,15 @@ ENDED_BY_SIGNAL = (129, 130, 143)
 # How long Ctrl-C may go unnoticed at worst, and how often progress is shown.
 WAKE_S = 0.5
 SHOW_S = 0.2
+# What a run says before its first answer is no longer.
+SAID_BYTES = 1 << 16
 
 # What takes the progress of a run: simulated seconds, those of the horizon or None, and events.
 Show = Callable[[float, Optional[float], int], None]
+# Whether a run serves a page of itself, or at which address.
+Live = Union[bool, str]
+# What a line on standard error begins with that says where the page is.
+PAGE = "Live page: "
 
 
 class RunError(Exception):
@@ -83,11 +90,19 @@ def _raise_at_exit(ending: threading.Event, look: Callable[[], None]) -> None:
     look()
 
 
-class _Progress:
-    """Standard error of a program that writes progress as lines of JSON, between other lines."""
+def live_options(live: Live) -> list[str]:
+    """The options of the program for a live page: none for False."""
+    if not isinstance(live, (bool, str)):
+        raise TypeError(f"live must be a bool or an address such as '8080', not {type(live).__name__}")
+    return [f"--live={live}"] if isinstance(live, str) else ["--live"] if live else []
 
-    def __init__(self, show: Show):
+
+class _Progress:
+    """Standard error of a program that writes progress as lines of JSON and where its page is, between other lines."""
+
+    def __init__(self, show: Optional[Show]):
         self._show, self._latest, self._shown = show, None, None
+        self._page: Optional[str] = None
         self._said: list[str] = []
         self._end, self.write_end = os.pipe()
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -97,7 +112,10 @@ class _Progress:
         self._thread.start()
 
     def look(self) -> None:
-        if self._latest is not self._shown:
+        page, self._page = self._page, None
+        if page is not None:
+            print(page, end="", file=sys.stderr, flush=True)
+        if self._show is not None and self._latest is not self._shown:
             self._shown = self._latest
             self._show(self._latest["time_s"], self._latest["until_s"], self._latest["events"])
 
@@ -111,14 +129,17 @@ class _Progress:
             for line in lines:
                 if line.startswith('{"progress":'):
                     self._latest = json.loads(line)["progress"]
+                elif line.startswith(PAGE):
+                    self._page = line
                 else:
                     self._said.append(line)
 
 
-def call(*arguments: str, show: Optional[Show] = None, may_fail: bool = False) -> str:
+def call(*arguments: str, show: Optional[Show] = None, live: Live = False, may_fail: bool = False) -> str:
     """What the program prints with these arguments.
 
     Ctrl-C ends it, and then this is what it has printed so far. `show` is called with its progress, by this thread.
+    Where its `live` page is, is printed on standard error.
     With `may_fail`, a summary of what has failed in part is no error.
 
     Raises
@@ -128,8 +149,8 @@ def call(*arguments: str, show: Optional[Show] = None, may_fail: bool = False) -
     RunError
         It failed, or has printed nothing.
     """
-    progress = _Progress(show) if show else None
-    options = ["--progress-lines"] if progress else []
+    progress = _Progress(show) if show or live else None
+    options = [*(["--progress-lines"] if show else []), *live_options(live)]
     look, every_s = (progress.look, SHOW_S) if progress else ((lambda: None), WAKE_S)
     with ends_with_program() as ending:
         # A session of its own: Ctrl-C of a terminal is passed on here alone, and once, as a second one ends at once.
@@ -208,6 +229,12 @@ class Conversation:
         # It has ended, with a summary where Ctrl-C has ended it.
         self._conclude(line + self._rest())
         raise RunError("the run has ended")
+
+    def page(self) -> Optional[str]:
+        """The address of its live page, once it has answered; None where it has none."""
+        # The program goes on writing at its end of the file, which this does not move.
+        said = os.pread(self._said.fileno(), SAID_BYTES, 0).decode(errors="replace")
+        return next((line[len(PAGE) :] for line in said.splitlines() if line.startswith(PAGE)), None)
 
     def finish(self) -> str:
         """Ends the run where it is, and gives its summary."""

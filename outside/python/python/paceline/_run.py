@@ -216,6 +216,7 @@ def run(
     threads: Optional[int] = None,
     out: Optional[Folder] = None,
     progress: bool = False,
+    live: _program.Live = False,
 ) -> Run:
     """Run a scenario of one of the models that come with Paceline.
 
@@ -235,6 +236,9 @@ def run(
         tables are kept as long as the `Run` is.
     progress
         Whether to show how far it is: in a notebook below the cell, elsewhere on standard error if that is a terminal.
+    live
+        Whether the run serves a page that shows and steers it while it goes on; or the address of that page, as the option
+        ``--live`` takes it. What is to be opened is printed on standard error.
 
     Returns
     -------
@@ -248,7 +252,7 @@ def run(
         The run failed.
     """
     with _scenario.path(scenario) as path:
-        return _run(["run", path, *_scenario.options(overrides, threads=threads)], out, progress)
+        return _run(["run", path, *_scenario.options(overrides, threads=threads)], out, progress, live)
 
 
 def resume(
@@ -257,6 +261,7 @@ def resume(
     threads: Optional[int] = None,
     out: Optional[Folder] = None,
     progress: bool = False,
+    live: _program.Live = False,
 ) -> Run:
     """Resume a run from its checkpoint, and run it to its end.
 
@@ -266,7 +271,7 @@ def resume(
         The file, which `StartedRun.checkpoint` or a run with the key ``run.checkpoint`` has written.
     overrides
         Keys of ``[run]`` that have another value than in the scenario, such as ``{"run.until": "40s"}``.
-    threads, out, progress
+    threads, out, progress, live
         As `run` takes them.
 
     Returns
@@ -280,16 +285,18 @@ def resume(
     RunError
         The run failed.
     """
-    return _run(["resume", os.fspath(checkpoint), *_scenario.options(overrides, threads=threads)], out, progress)
+    options = _scenario.options(overrides, threads=threads)
+    return _run(["resume", os.fspath(checkpoint), *options], out, progress, live)
 
 
-def _run(arguments: list[str], out: Optional[Folder], progress: bool) -> Run:
+def _run(arguments: list[str], out: Optional[Folder], progress: bool, live: _program.Live) -> Run:
     if not isinstance(progress, bool):
         raise TypeError(f"progress must be a bool, not {type(progress).__name__}")
     keep = None if out is not None else tempfile.TemporaryDirectory(prefix="paceline-")
     folder = keep.name if keep is not None else os.fspath(out or "")
     with _progress.shown(progress) as show:
-        summary = json.loads(_program.call(*arguments, "--json", "--out", folder, "--parquet", show=show))
+        said = _program.call(*arguments, "--json", "--out", folder, "--parquet", show=show, live=live)
+        summary = json.loads(said)
     return Run(summary, Tables(folder, keep))
 
 

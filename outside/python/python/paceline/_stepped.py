@@ -43,18 +43,22 @@ class StartedRun:
         Events that have happened.
     lps : int
         How many LPs the model has.
+    live_page : str or None
+        The address of its live page, where it has one.
     """
 
     time: float
     next_time: float
     events: int
     lps: int
+    live_page: Optional[str]
 
     def __init__(self, conversation: _program.Conversation, tables: tuple[str, Any]):
         self._conversation: Optional[_program.Conversation] = conversation
         self._tables = tables
         self._result: Optional[Run] = None
         self._ask("status")
+        self.live_page = conversation.page()
 
     def run_until(self, time: Optional[Time] = None) -> bool:
         """Run all events before `time`, or before the horizon of the run if that is earlier.
@@ -111,6 +115,44 @@ class StartedRun:
             There is no such LP, the time is over, or the model has no such event.
         """
         self._ask({"send": {"to": _whole("lp", lp), "at": _text("time", time), "event": event}})
+
+    def parameters(self) -> list[dict[str, Any]]:
+        """The parameters that can be changed while the run goes on.
+
+        Returns
+        -------
+        list of dict
+            Each with `name`, `unit`, the `value` now, `least` and `most`; durations are texts as in scenarios.
+        """
+        return self._ask("parameters")["parameters"]
+
+    def set(self, name: str, value: Time, time: Optional[Time] = None) -> float:
+        """Change a parameter from a simulated time on.
+
+        The result is that of a scenario that has the same change in ``[[run.change]]``.
+
+        Parameters
+        ----------
+        name
+            The parameter, such as ``"model.cycle"``.
+        value
+            A number, or a duration as in scenarios, such as ``"60s"``.
+        time
+            Simulated seconds, or a text such as ``"1.5h"``, at which nothing has happened yet; without it, the earliest.
+
+        Returns
+        -------
+        float
+            The simulated seconds from which on it holds.
+
+        Raises
+        ------
+        ValueError
+            The model declares no such parameter, its range excludes the value, or the time is over.
+        """
+        to = value if isinstance(value, str) else repr(float(value))
+        at = None if time is None else _text("time", time)
+        return self._ask({"set": {"set": name, "to": to, "at": at}})["at_s"]
 
     def checkpoint(self) -> None:
         """Write a checkpoint into the file that `start` was given. `resume` continues from it."""
@@ -206,6 +248,7 @@ def start(
     threads: Optional[int] = None,
     out: Optional[Folder] = None,
     checkpoint: Optional[Folder] = None,
+    live: _program.Live = False,
 ) -> StartedRun:
     """Start a run of a model of LPs, which waits before its first event.
 
@@ -216,6 +259,8 @@ def start(
     checkpoint
         The file of the run's checkpoints; without it there are none. They are written when `checkpoint` is called, and
         besides as often as ``run.checkpoint`` in `overrides` says.
+    live
+        As `run` takes it; `StartedRun.live_page` is the address. The page shows the run and steers it beside Python.
 
     Returns
     -------
@@ -244,7 +289,8 @@ def start(
         overrides = {"run.checkpoint": NEVER, **(overrides or {})}
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(_scenario.path(scenario))
-        options = ["--out", folder, "--parquet", *more, *_scenario.options(overrides, threads=threads)]
+        options = ["--out", folder, "--parquet", *more, *_program.live_options(live)]
+        options += _scenario.options(overrides, threads=threads)
         # The program has read the scenario when it has answered.
         try:
             return StartedRun(_program.Conversation("run", path, *options), (folder, keep))

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use axum::response::sse::Event;
 
 /// The parts of a frame, by the name of their events. `now` changes with each frame.
-pub(super) const PARTS: [&str; 7] = ["now", "layout", "loads", "curves", "matrix", "lanes", "tables"];
+pub(super) const PARTS: [&str; 8] =
+    ["now", "layout", "loads", "curves", "matrix", "lanes", "tables", "parameters"];
 
 /// The places in [`PARTS`].
 pub(super) mod part {
@@ -18,6 +19,7 @@ pub(super) mod part {
     pub(in crate::live) const MATRIX: usize = 4;
     pub(in crate::live) const LANES: usize = 5;
     pub(in crate::live) const TABLES: usize = 6;
+    pub(in crate::live) const PARAMETERS: usize = 7;
 }
 
 /// Makes frames for all clients.

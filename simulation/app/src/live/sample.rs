@@ -17,6 +17,7 @@ use super::frame::{Frame, Frames, PARTS, Part, part};
 use super::picture;
 use crate::memory;
 use crate::sampling::{self, Counts, Sample, curves, efficiency};
+use crate::steer::described;
 
 /// From one drawing of the curves to the next.
 const DRAWING: Duration = Duration::from_secs(1);
@@ -113,6 +114,9 @@ impl Frames for Sampler {
         if self.is_watched || is_last {
             let now = self.now(real, &counts, &gauges, is_last).to_string();
             self.parts[part::NOW].set(now);
+            if let Some(steering) = self.run.steering() {
+                self.parts[part::PARAMETERS].set(described(&steering.parameters()).to_string());
+            }
             if real >= self.next_drawing || is_last {
                 self.next_drawing = real + DRAWING;
                 self.draw();

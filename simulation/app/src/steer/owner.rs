@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Request, Steering, advance, window_end};
+use super::{Answer, Request, Setting, Steering, advance, parameters, window_end};
 use crate::failure::CommandError;
 use crate::stdout;
 
@@ -37,6 +37,10 @@ pub(crate) enum Wish {
     States,
     /// An event from outside.
     Send { to: u32, at: String, event: Value },
+    /// Which parameters can be changed.
+    Parameters,
+    /// A parameter is to be changed.
+    Set(Setting),
     /// A checkpoint is to be written.
     Checkpoint,
     /// It is to go on with so many threads.
@@ -134,6 +138,17 @@ where
             states.map(|states| said.insert("states".into(), states.into())).err()
         }
         Wish::Send { to, at, event } => send(run, LpId(to), &at, event).err(),
+        Wish::Parameters => {
+            said.insert("parameters".into(), parameters::described(&run.parameters()?));
+            None
+        }
+        Wish::Set(setting) => match parameters::set(run, &setting)? {
+            Ok(made) => {
+                said.insert("at_s".into(), seconds(made.at));
+                None
+            }
+            Err(problem) => Some(problem),
+        },
         Wish::Checkpoint => match run.checkpoint()? {
             true => None,
             false => Some("the run has no file for checkpoints; allowed: a run with run.checkpoint".into()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use paceline_engine::Monitor;
 
-use super::{Request, Steering};
+use super::{Request, Setting, Steering};
 use crate::text;
 
 /// What requests are about.
@@ -51,7 +51,7 @@ impl Watched {
 
 /// What a run of LPs answers; the first only where it has several threads.
 #[cfg(feature = "live")]
-static LPS: [&str; 8] = ["threads", "pause", "go", "window", "step", "pace", "checkpoint", "stop"];
+static LPS: [&str; 9] = ["threads", "pause", "go", "window", "step", "pace", "set", "checkpoint", "stop"];
 
 impl Requests {
     /// To the run of `scenario`, which answers within `patience`.
@@ -99,6 +99,9 @@ impl Requests {
                 Ok(factor) if factor > 0.0 && f64::is_finite(factor) => ask(Request::Pace(Some(factor))),
                 _ => Err(format!("a pace of {factor}; allowed: a number above 0, or free")),
             },
+            ["set"] => ask(Request::Parameters),
+            ["set", set, to] => ask(Request::Set(Setting::new(set, to, None))),
+            ["set", set, to, "at", at] => ask(Request::Set(Setting::new(set, to, Some(at)))),
             // Not asked for as the others are: also a run that comes to no requests is to stop.
             ["stop"] => {
                 monitor.stop();
@@ -108,8 +111,8 @@ impl Requests {
                 Err(format!("{scenario} is a model of LPs; {request:?} is for models of processes"))
             }
             _ => Err(format!(
-                "unknown request {request:?}; there are status, threads, pause, go, window, step, pace, checkpoint \
-                 and stop"
+                "unknown request {request:?}; there are status, threads, pause, go, window, step, pace, set, \
+                 checkpoint and stop"
             )),
         }
     }
@@ -132,7 +135,7 @@ impl Requests {
             ("threads", _) => {
                 return Err(format!("{scenario} is a model of processes, whose number of threads stays"));
             }
-            ("window" | "pace" | "checkpoint", _) => {
+            ("window" | "pace" | "set" | "checkpoint", _) => {
                 return Err(format!("{scenario} is a model of processes; {request:?} is for models of LPs"));
             }
             ("why", process) => control.why(process, patience),

@@ -1,6 +1,7 @@
 //! What is said of a run of LPs: the report of the engine, by name.
 
 use paceline_engine::{Balancing, Link, Protocol, Report, Tried};
+use paceline_kernel::{Change, ParameterValue};
 use serde_json::{Map, Value, json};
 
 use super::rollbacks::Explained;
@@ -57,6 +58,7 @@ impl Account for EventRun {
             "windows": report.windows,
             "null_messages": report.null_messages,
             "rollbacks": self.explained().as_ref().map(Explained::everything),
+            "changes": self.changes().map(|(change, made_live)| changed(change, made_live)).collect::<Vec<_>>(),
             "legs": report.legs,
             "checkpoints": report.checkpoints,
             "checkpoints_failed": report.checkpoints_failed,
@@ -94,6 +96,10 @@ impl Account for EventRun {
             rows.push(("tried", report.tried.iter().map(trial).collect::<Vec<_>>().join("; ")));
             rows.extend(self.faster().map(|faster| ("faster", faster)));
         }
+        rows.extend(self.changes().map(|(Change { at, set, to }, made_live)| {
+            let source = if made_live { "made while it went on" } else { "by the scenario" };
+            ("changed", format!("{set} to {to} at {at}, {source}"))
+        }));
         rows.extend(self.pauses());
         rows.extend([
             ("LPs", text::count(report.lps.into())),
@@ -113,6 +119,15 @@ impl Account for EventRun {
 }
 
 impl EventRun {
+    /// The changes of parameters that took effect, first those of the scenario; and whether each was made
+    /// while the run went on.
+    fn changes(&self) -> impl Iterator<Item = (&Change, bool)> {
+        let scheduled = self.settings.changes.iter().map(|scheduled| (&scheduled.change, false));
+        let made = self.report.changes.iter().map(|change| (change, true));
+        // A run that was stopped has not come to all of them.
+        scheduled.chain(made).filter(|(change, _)| change.at < self.report.end_time)
+    }
+
     fn explained(&self) -> Option<Explained<'_>> {
         Explained::of(&self.report, &self.settings.speculation)
     }
@@ -262,4 +277,14 @@ fn links(links: &[Link]) -> String {
         )
     };
     kinds.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// A change of a parameter, with a duration in the words of scenarios.
+fn changed(change: &Change, made_live: bool) -> Value {
+    let Change { at, set, to } = change;
+    let to: Value = match to {
+        ParameterValue::Time(time) => time.to_string().into(),
+        ParameterValue::Number(number) => (*number).into(),
+    };
+    json!({ "at_s": at.as_secs_f64(), "set": set, "to": to, "made_while_running": made_live })
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use paceline_kernel::{Model, Origin, World};
+use paceline_kernel::{Change, Model, Origin, World};
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,6 +22,7 @@ struct Body<'a> {
     origin: Origin,
     /// What is kept of outside federates.
     outside: Vec<Vec<u8>>,
+    changes: Vec<Change>,
     /// The world, not read yet.
     world: &'a [u8],
 }
@@ -99,8 +100,9 @@ impl CheckpointFile {
         };
         let body = &self.content[OPENING_BYTES + self.header_bytes..self.content.len() - CHECKSUM_BYTES];
         let (origin, body) = postcard::take_from_bytes(body).map_err(fault)?;
-        let (outside, world) = postcard::take_from_bytes(body).map_err(fault)?;
-        Ok(Body { origin, outside, world })
+        let (outside, body) = postcard::take_from_bytes(body).map_err(fault)?;
+        let (changes, world) = postcard::take_from_bytes(body).map_err(fault)?;
+        Ok(Body { origin, outside, changes, world })
     }
 
     /// The run, which must be one of `model`: of the same type, with the same number of LPs, lookahead and
@@ -115,7 +117,7 @@ impl CheckpointFile {
         M::Output: DeserializeOwned,
     {
         let fault = |what: String| CheckpointError::Model { path: self.path.clone(), what };
-        let Body { origin, world: body, .. } = self.body()?;
+        let Body { origin, changes, world: body, .. } = self.body()?;
         // First: the states of another model could perhaps not even be read.
         if let Some(difference) = origin.unlike(model) {
             return Err(fault(difference));
@@ -134,7 +136,7 @@ impl CheckpointFile {
         if let Some(what) = world.refused_by(model) {
             return Err(fault(what));
         }
-        Ok(world.with_origin(origin))
+        Ok(world.with_origin(origin).with_changes(changes))
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_files::{Lock, NewFile, irregular};
-use paceline_kernel::{Model, Origin, World};
+use paceline_kernel::{Change, Model, Origin, World};
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -20,7 +20,17 @@ use super::{CheckpointError, Checkpoints, MAGIC, OPENING_BYTES, VERSION};
 /// cache.
 const BLOCK_BYTES: usize = 1 << 18;
 
-type WriteBody<M> = fn(&Origin, &[Vec<u8>], &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>;
+type WriteBody<M> = fn(Front<'_>, &World<M>, &mut Sink<'_>) -> Result<(), postcard::Error>;
+
+/// What stands in a body before its world.
+#[derive(Clone, Copy)]
+pub(crate) struct Front<'a> {
+    pub origin: &'a Origin,
+    /// What is kept of outside federates.
+    pub outside: &'a [Vec<u8>],
+    /// The changes of parameters that were made while the run went on.
+    pub changes: &'a [Change],
+}
 
 /// How a model's worlds are written: a plain function, so that only runs with checkpoints need a model that
 /// can be serialized.
@@ -36,9 +46,10 @@ where
     M::Output: Serialize,
 {
     pub(crate) fn new() -> Self {
-        let write = |origin: &Origin, outside: &[Vec<u8>], world: &World<M>, sink: &mut Sink<'_>| {
-            postcard::to_io(origin, &mut *sink)?;
-            postcard::to_io(outside, &mut *sink)?;
+        let write = |front: Front<'_>, world: &World<M>, sink: &mut Sink<'_>| {
+            postcard::to_io(front.origin, &mut *sink)?;
+            postcard::to_io(front.outside, &mut *sink)?;
+            postcard::to_io(front.changes, &mut *sink)?;
             postcard::to_io(world, sink).map(drop)
         };
         Self { write, claim: Claim::default() }
@@ -46,19 +57,17 @@ where
 }
 
 impl<M: Model> Codec<M> {
-    /// Writes `world`, a run that comes from `origin`, beside its place, with what is kept of outside
-    /// federates.
+    /// Writes `world` beside its place, after `front`.
     pub(crate) fn write(
         &self,
-        origin: &Origin,
-        outside: &[Vec<u8>],
+        front: Front<'_>,
         world: &World<M>,
         checkpoints: &Checkpoints,
     ) -> Result<Unpublished, CheckpointError> {
         let Checkpoints { path, .. } = checkpoints;
         let failed = |reason: io::Error| CheckpointError::write(path, reason);
         let mut new = self.claim.next(path).map_err(failed)?;
-        let filled = new.content().and_then(|file| self.fill(origin, outside, world, checkpoints, file));
+        let filled = new.content().and_then(|file| self.fill(front, world, checkpoints, file));
         if let Err(reason) = filled {
             self.claim.keep(new);
             return Err(failed(reason));
@@ -75,8 +84,7 @@ impl<M: Model> Codec<M> {
 
     fn fill(
         &self,
-        origin: &Origin,
-        outside: &[Vec<u8>],
+        front: Front<'_>,
         world: &World<M>,
         checkpoints: &Checkpoints,
         file: &File,
@@ -87,7 +95,7 @@ impl<M: Model> Codec<M> {
         let block = Vec::with_capacity(BLOCK_BYTES);
         let mut sink = Sink { file, block, hasher: Xxh3::new(), bytes: 0, failed: None };
         sink.write_all(&checkpoints.header)?;
-        if let Err(error) = (self.write)(origin, outside, world, &mut sink) {
+        if let Err(error) = (self.write)(front, world, &mut sink) {
             return Err(sink.failed.unwrap_or_else(|| io::Error::other(error)));
         }
         sink.flush()?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paceline_kernel::{
-    Activity, Balance, ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time,
-    World, ask,
+    Activity, Balance, Change, ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings,
+    Time, World, ask,
 };
 
 use super::clock::Lateness;
@@ -146,8 +146,7 @@ pub(super) fn build<M: Model>(
     let pulse = peers::start_pulse(simulation, peers.as_ref())?;
     let Simulation { model, seed, ties, monitor, .. } = simulation;
     let settings = Settings { seed: *seed, ties: *ties, window: way.window(model) };
-    let origin = resumed.as_ref().and_then(World::origin).cloned().map(Box::new);
-    let resumed_events = resumed.as_ref().map_or(0, World::events);
+    let (origin, resumed_events, changes) = so_far(resumed.as_ref());
     let balancer = balancer(simulation, &dealt, resumed.as_ref(), &partition);
     let (federates, past) = present(simulation, &partition, settings, resumed, peers.as_deref())?;
     // Progress goes on from where the resumed run stood.
@@ -175,6 +174,7 @@ pub(super) fn build<M: Model>(
         reached: past.last.min(outsiders.next()),
         outsiders,
         past,
+        changes,
         origin,
         resumed_events,
         width: None,
@@ -218,6 +218,14 @@ fn plan<M: Model>(
         simulation.speculation.check(model, dealt.largest())?;
     }
     Ok(Plan { dealt, channels, auto, way, partition })
+}
+
+/// What is known of the run so far, where it is resumed: where it comes from, its events, the changes of
+/// parameters.
+fn so_far<M: Model>(resumed: Option<&World<M>>) -> (Option<Box<Origin>>, u64, Vec<Change>) {
+    resumed.map_or((None, 0, Vec::new()), |world| {
+        (world.origin().cloned().map(Box::new), world.events(), world.changes().to_vec())
+    })
 }
 
 /// Whether a run can go on from this world.

@@ -10,7 +10,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use paceline_kernel::{ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time};
+use paceline_kernel::{
+    Change, ChannelTable, Distances, Federate, Model, Origin, Partition, Past, Settings, Time,
+};
 
 use super::clock::{Lateness, Tie};
 use super::groups::grouped;
@@ -19,6 +21,7 @@ use super::sums::Sums;
 use crate::adapt::auto::{Auto, Stretch, Way};
 use crate::adapt::balance::Balancer;
 use crate::adapt::steward::Steward;
+use crate::checkpoint::Front;
 use crate::outside::Outsiders;
 use crate::peers::{Peers, Pulse};
 use crate::protocols::leg;
@@ -63,6 +66,8 @@ pub(super) struct Course<M: Model> {
     pub(super) reached: Time,
     /// What was committed before the federates were dealt.
     pub(super) past: Past<M::Output>,
+    /// Changes of parameters made while it went on, in their order.
+    pub(super) changes: Vec<Change>,
     /// Where the run comes from, once there is a checkpoint or it was resumed from one.
     pub(super) origin: Option<Box<Origin>>,
     /// Events that had been committed when the run was resumed.
@@ -324,7 +329,10 @@ impl<M: Model> Course<M> {
     /// Where the run comes from. That is found out once it has come far enough, and then stays.
     pub(super) fn origin(&mut self, simulation: &Simulation<M>) -> Box<Origin> {
         let known = self.origin.take();
-        let origin = known.filter(|known| known.is_full()).unwrap_or_else(|| {
+        // A model whose parameters were changed does something else in the first events than the one with
+        // which the run began, and by which it is known again.
+        let is_final = |known: &Origin| known.is_full() || !self.changes.is_empty();
+        let origin = known.filter(|known| is_final(known)).unwrap_or_else(|| {
             let Simulation { model, seed, ties, .. } = simulation;
             Box::new(Origin::of(model, *seed, *ties, self.last()))
         });
@@ -362,7 +370,10 @@ impl<M: Model> Course<M> {
         // Before the world is written: whatever they keep in files of their own must be there once the
         // checkpoint has its name.
         let outside = self.outsiders.save(&checkpoints.path);
-        let written = outside.and_then(|outside| codec.write(&origin, &outside, &world, checkpoints));
+        let changes = &self.changes;
+        let written = outside.and_then(|outside| {
+            codec.write(Front { origin: &origin, outside: &outside, changes }, &world, checkpoints)
+        });
         // Dealt again whether it could be written or not: the run may go on without it.
         self.deal(simulation, world);
         let published = self.steward.publish(written);

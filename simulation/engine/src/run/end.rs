@@ -78,6 +78,7 @@ impl<M: Model> Course<M> {
             lateness: self.tie.map(|_| self.lateness),
             dropped: self.outsiders.dropped(),
             unpaced: None,
+            changes: self.changes,
             outputs,
         })
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use paceline_kernel::{Model, Part, Past, Time, World};
 
 use super::course::Course;
+use crate::checkpoint::Front;
 use crate::peers::{DeliveryError, Joined, Peers};
 use crate::{RunError, Simulation};
 
@@ -40,11 +41,13 @@ impl<M: Model> Course<M> {
         let start = Instant::now();
         self.settled(simulation, self.steward.settle())?;
         let origin = self.origin(simulation);
+        let changes = self.changes.clone();
         let write = |world: &World<M>| {
+            let front = Front { origin: &origin, outside: &[], changes: &changes };
             Ok(simulation
                 .checkpoints
                 .as_ref()
-                .map(|(checkpoints, codec)| codec.write(&origin, &[], world, checkpoints)))
+                .map(|(checkpoints, codec)| codec.write(front, world, checkpoints)))
         };
         let Some(Some(written)) = self.joined(simulation, write)? else { return Ok(false) };
         let published = self.steward.publish(written);

@@ -18,7 +18,7 @@ impl Results for Queueing {
     fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {
         let all = Output::joined(&outputs, self.kinds.len(), self.classes.len());
         self.check_all_are_there(&all)?;
-        let theory = Theory::of(self);
+        let theory = if self.changes.any() { None } else { Theory::of(self) };
         let mut summary = Summary::default();
         self.services(&all, theory.as_ref(), facts.end_time, &mut summary);
         self.waits(&all, theory.as_ref(), &mut summary);

@@ -3,11 +3,10 @@
 use paceline_kernel::Time;
 use paceline_scenario::{ScenarioError, Section};
 
+use super::changes::Changes;
 use super::routes::{ROUNDING, Route, Routes};
-use super::{Class, Kind, Law, Queueing, Source};
+use super::{Class, Kind, LONGEST, Law, Queueing, Source};
 
-/// The greatest value of each time: sums of times stay far below the largest time.
-const LONGEST: Time = Time::secs(24 * 3600);
 const KINDS_MAX: usize = 1000;
 const STATIONS_MAX: u32 = 1 << 20;
 const CLASSES_MAX: usize = 100;
@@ -26,7 +25,8 @@ impl Queueing {
         let kinds = read_kinds(section)?;
         let classes = read_classes(section, &kinds)?;
         let routes = read_routes(section, &kinds, &classes)?;
-        Ok(Self { kinds, classes, routes, walk, warm_up })
+        let changes = Changes::new(&kinds, &classes);
+        Ok(Self { kinds, classes, routes, walk, warm_up, changes })
     }
 }
 

@@ -286,6 +286,7 @@ fn convolved(one: &[f64], other: &[f64]) -> Vec<f64> {
 mod tests {
     use paceline_kernel::Time;
 
+    use super::super::changes::Changes;
     use super::super::routes::{Route, Routes};
     use super::super::{Class, Kind, Law};
     use super::*;
@@ -321,7 +322,8 @@ mod tests {
         let source = Source::Closed { population };
         let classes = vec![Class { name: String::new(), start: 0, source, level: 0 }];
         let kinds = vec![kind(0, 1, 0, 4000), kind(1, 1, servers, 100), kind(2, 2, 1, 300)];
-        Queueing { kinds, classes, routes, walk: Time::millis(20), warm_up: Time::ZERO }
+        let changes = Changes::new(&kinds, &classes);
+        Queueing { kinds, classes, routes, walk: Time::millis(20), warm_up: Time::ZERO, changes }
     }
 
     #[test]

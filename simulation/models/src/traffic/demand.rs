@@ -73,6 +73,7 @@ pub(crate) struct Demand {
     first: Vec<u32>,
     /// All trips, scaled, before they are drawn.
     trips: f64,
+    seed: u64,
 }
 
 impl Demand {
@@ -88,7 +89,8 @@ impl Demand {
         let first = Vec::with_capacity(network.nodes() as usize + 1);
         let (pair_of, departs) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let wanted = trips.iter().map(|trips| trips.number * draw.scale).sum();
-        let mut demand = Self { pairs, pair_of, departs, order: Vec::new(), first, trips: wanted };
+        let mut demand =
+            Self { pairs, pair_of, departs, order: Vec::new(), first, trips: wanted, seed: draw.seed };
         let mut left = trips.iter().enumerate().peekable();
         for node in 0..network.nodes() {
             demand.first.push(demand.vehicles());
@@ -142,6 +144,13 @@ impl Demand {
     #[inline]
     pub fn departs(&self, vehicle: u32) -> Time {
         self.departs[vehicle as usize]
+    }
+
+    /// A number from 0 to 1 that is drawn for each vehicle, for changes of the demand: with a part of it,
+    /// those depart whose number is below that part.
+    pub fn rank(&self, vehicle: u32) -> f64 {
+        // The two top bits keep these streams apart from those of LPs and of pairs.
+        Rng::new(self.seed, 3 << 62 | u64::from(vehicle)).unit()
     }
 
     /// The next vehicle of `origin` after it has released `gone` vehicles.

@@ -42,6 +42,14 @@ impl Lights {
         Time::nanos(shift as u64)
     }
 
+    /// With another cycle, of which green has the same part; both are above zero.
+    pub fn with_cycle(&self, cycle: Time) -> Self {
+        let part = u128::from(self.green.as_nanos()) * u128::from(cycle.as_nanos());
+        let green = (part / u128::from(self.cycle.as_nanos())) as u64;
+        let green = Time::nanos(green.clamp(1, cycle.as_nanos() - 1));
+        Self { cycle, green, ..*self }
+    }
+
     /// The time between two vehicles that leave an approach with `lanes` lanes.
     pub fn spacing(&self, lanes: u32) -> Time {
         Time::nanos(self.headway.as_nanos() / u64::from(lanes))

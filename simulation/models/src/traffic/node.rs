@@ -52,17 +52,19 @@ impl<S: Scene> Desk<'_, S> {
     /// one crossing before it departs, because the lookahead requires its message to be sent that early.
     /// At the start of the run all vehicles that depart within the first crossing are released.
     pub fn depart(&mut self) {
-        let (here, now, crossing) = (self.here(), self.cx.now(), self.traffic.rules.crossing);
+        let (here, now) = (self.here(), self.cx.now());
         let demand = &self.traffic.demand;
         let before = self.node.gone;
         while let Some(vehicle) = demand.next(here, self.node.gone) {
-            let departs = demand.departs(vehicle);
-            let due = departs.saturating_sub(crossing);
+            let (departs, due) = (demand.departs(vehicle), self.traffic.released(vehicle));
             if due > now {
                 self.cx.schedule(due - now, TrafficEvent::Depart);
                 break;
             }
             self.node.gone += 1;
+            if self.traffic.is_left_out(vehicle) {
+                continue;
+            }
             let delay = departs.saturating_sub(now);
             let target = demand.pair(vehicle).target;
             if target == AT_HOME {
@@ -136,7 +138,7 @@ impl<S: Scene> Desk<'_, S> {
                 approach.waits_for = WaitsFor::Idle;
                 return crossed;
             };
-            let may = self.traffic.may_cross(&road, now.max(approach.ready));
+            let may = self.traffic.may_cross(&road, now, now.max(approach.ready));
             if may > now {
                 approach.waits_for = WaitsFor::Light;
                 self.cx.schedule(may - now, TrafficEvent::Wake { approach: number });

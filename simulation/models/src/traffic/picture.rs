@@ -35,7 +35,7 @@ impl Traffic {
             }
             points[lp.0 as usize].load = (at_node as f64 / MANY).min(1.0);
             queued += at_node as u64;
-            departed += u64::from(node.gone);
+            departed += u64::from(node.gone) - self.left_out(lp.0, node.gone);
         }
         let edge = |(road, load): (&super::Road, &f64)| Edge { from: road.from, to: road.to, load: *load };
         let picture = Picture {

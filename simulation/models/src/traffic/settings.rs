@@ -26,7 +26,7 @@ const TIMES: [(&str, f64); 4] = [("min", 60.0), ("s", 1.0), ("h", 3600.0), ("0.0
 /// The most bytes of a file, and of the text in it if it is compressed.
 const MAX_BYTES: u64 = 512 << 20;
 const MAX_LANES: u32 = 10_000;
-const MAX_CYCLE: Time = Time::secs(86_400);
+pub(super) const MAX_CYCLE: Time = Time::secs(86_400);
 const MAX_PERIOD: Time = Time::secs(366 * 86_400);
 const MAX_CROSSING: Time = Time::secs(86_400);
 

@@ -49,7 +49,7 @@ impl Undoing<'_, '_> {
             self.node.gone -= 1;
             let vehicle = self.traffic.demand.next(here, self.node.gone).expect("the node let it go");
             let target = self.traffic.demand.pair(vehicle).target;
-            if target != AT_HOME {
+            if target != AT_HOME && !self.traffic.is_left_out(vehicle) {
                 self.start(here, vehicle, target);
             }
         }

@@ -2,6 +2,7 @@
 
 mod bittorrent;
 mod cellular;
+mod changes;
 mod chord;
 mod chord_federates;
 mod damaged_checkpoints;

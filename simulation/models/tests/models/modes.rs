@@ -2,16 +2,21 @@
 
 use std::borrow::Cow;
 
-use paceline_engine::{Protocol, Simulation};
+use paceline_engine::{Protocol, Report, Simulation};
 use paceline_kernel::{Balance, Model, Time};
 use paceline_results::{Results, RunFacts};
 use serde_json::Value;
 
+pub type Outcome = (String, Vec<(Cow<'static, str>, Value)>, String);
+
 /// Digest and all results including the files.
-pub fn outcome<M: Model + Results>(
-    simulation: Simulation<M>,
-) -> (String, Vec<(Cow<'static, str>, Value)>, String) {
+pub fn outcome<M: Model + Results>(simulation: Simulation<M>) -> Outcome {
     let (report, model) = simulation.run_keeping_model().expect("the model keeps the rules");
+    outcome_of(report, &model)
+}
+
+/// The same of a run that has ended.
+pub fn outcome_of<M: Model + Results>(report: Report<M::Output>, model: &M) -> Outcome {
     let facts = RunFacts { events: report.events, end_time: report.end_time };
     let summary = model.results(report.outputs, &facts).expect("nothing is lost");
     let mut files = Vec::new();

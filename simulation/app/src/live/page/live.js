@@ -5,7 +5,7 @@
 "use strict";
 const token = new URLSearchParams(location.search).get("token") || "";
 const $ = (id) => document.getElementById(id);
-const latest = { now: null, layout: null, loads: null, matrix: null, lanes: null, tables: null };
+const latest = { now: null, layout: null, loads: null, matrix: null, lanes: null, tables: null, parameters: null };
 const fresh = new Set();
 const flashes = new Map(); // by federate: until when a rollback is shown
 let colours = {};
@@ -151,10 +151,55 @@ function showControls(now) {
     group.hidden = ![...group.querySelectorAll("button, select, input")].some((one) => !one.hidden);
   });
   $("controls").hidden = lastCan.length === 0;
+  const fixed = over || !lastCan.includes("set");
+  document.querySelectorAll("#parameters input, #parameters button").forEach((one) => (one.disabled = fixed));
   $("step").textContent = now.step || "One event";
   if (document.activeElement !== $("threads") && now.threads) $("threads").value = now.threads;
   const pace = now.pace ? String(now.pace) : "free";
   if (document.activeElement !== $("pace") && [...$("pace").options].some((one) => one.value === pace)) $("pace").value = pace;
+}
+
+// A field for each parameter that can be changed; what somebody is typing stays.
+const PARAMETERS_MAX = 60;
+function showParameters() {
+  if (!latest.parameters) return;
+  const shown = latest.parameters.slice(0, PARAMETERS_MAX);
+  const box = $("parameters");
+  box.hidden = shown.length === 0;
+  const names = JSON.stringify(shown.map((one) => one.name));
+  if (box.dataset.names !== names) {
+    box.dataset.names = names;
+    box.replaceChildren(...shown.map(parameterForm));
+  }
+  shown.forEach((one, place) => {
+    const form = box.children[place];
+    const input = form.querySelector("input");
+    const value = String(one.value);
+    const hint = "Allowed: " + one.allowed;
+    if (form.lastChild.textContent !== hint) form.lastChild.textContent = hint;
+    if (input.dataset.now === value) return;
+    input.dataset.now = value;
+    if (document.activeElement !== input) input.value = value;
+  });
+  if (latest.now) showControls(latest.now);
+}
+
+function parameterForm(parameter, place) {
+  const form = document.createElement("form");
+  const [label, input, button, hint] = ["label", "input", "button", "small"].map((kind) => form.appendChild(document.createElement(kind)));
+  input.id = "parameter" + place;
+  label.htmlFor = input.id;
+  label.textContent = parameter.name + (parameter.unit ? ", " + parameter.unit : "");
+  hint.id = input.id + "-allowed";
+  input.setAttribute("aria-describedby", hint.id);
+  input.autocomplete = "off";
+  button.textContent = "Set";
+  button.setAttribute("aria-label", "Set " + parameter.name);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    ask(`set ${parameter.name} ${input.value.replace(/\s+/g, "")}`);
+  });
+  return form;
 }
 
 // A canvas of the size that it is shown in, in device pixels; its pen is in CSS pixels.
@@ -533,7 +578,7 @@ function drawGrid(layout, loads, pen, ox, oy, scale) {
   pen.globalAlpha = 1;
 }
 
-const draws = { now: showNow, layout: drawPicture, loads: drawPicture, matrix: drawMatrix, lanes: drawLanes, tables: showTables };
+const draws = { now: showNow, layout: drawPicture, loads: drawPicture, matrix: drawMatrix, lanes: drawLanes, tables: showTables, parameters: showParameters };
 let scheduled = false;
 function schedule() {
   if (scheduled) return;

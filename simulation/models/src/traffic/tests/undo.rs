@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
 use std::path::Path;
 
-use paceline_kernel::{Context, Kept, LpId, Model, Rng, Time, Undo};
+use paceline_kernel::{Context, Kept, LpId, Model, ParameterValue, Rng, Time, Undo};
 use paceline_scenario::Scenario;
 
 use super::drive::run;
@@ -212,9 +212,22 @@ impl Model for Restless<'_> {
     }
 }
 
-/// A small network; every second one has lights, and in most roads can be full.
+/// A small network; every second one has lights, and in most roads can be full. In some the demand and the
+/// lights change.
 fn small(seed: u64) -> Traffic {
-    world(seed, seed.is_multiple_of(2), !seed.is_multiple_of(5), seed.is_multiple_of(3))
+    let model = world(seed, seed.is_multiple_of(2), !seed.is_multiple_of(5), seed.is_multiple_of(3));
+    if seed % 4 < 2 { model } else { changing(model) }
+}
+
+fn changing(mut model: Traffic) -> Traffic {
+    for (at_s, demand, cycle_s) in [(0, 0.6, 4), (20, 0.0, 7), (25, 1.0, 3)] {
+        let at = Time::secs(at_s);
+        model.change("model.demand", at, ParameterValue::Number(demand));
+        if model.rules.lights.is_some() {
+            model.change("model.cycle", at, ParameterValue::Time(Time::secs(cycle_s)));
+        }
+    }
+    model
 }
 
 fn jammed_grid() -> Traffic {
