@@ -59,10 +59,12 @@ pub fn set(tid: i32, class: SchedClass) -> io::Result<()> {
     }
 }
 
-fn call(tid: i32, number: i32, priority: i32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
-    // SAFETY: the parameter is only read, and lives until the call returns.
-    match unsafe { libc::sched_setscheduler(tid, number, &raw const parameter) } {
+/// Puts thread `tid` into the class with the kernel's number `number`.
+pub(crate) fn call(tid: i32, number: i32, priority: i32) -> io::Result<()> {
+    // The system call itself, whose parameter is the priority alone: musl's function of that name refuses
+    // every call, as its threads are not POSIX's processes. SAFETY: the priority is only read, and lives
+    // until the call returns.
+    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, tid, number, &raw const priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -72,7 +74,7 @@ fn call(tid: i32, number: i32, priority: i32) -> io::Result<()> {
 /// for those that we have set.
 pub fn get(tid: i32) -> io::Result<SchedClass> {
     // SAFETY: the call touches no memory of ours.
-    match unsafe { libc::sched_getscheduler(tid) } {
+    match unsafe { libc::syscall(libc::SYS_sched_getscheduler, tid) } as i32 {
         number if number >= 0 => Ok(SchedClass::from_number(number)),
         _ => Err(io::Error::last_os_error()),
     }

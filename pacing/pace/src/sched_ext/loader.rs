@@ -18,6 +18,7 @@ use super::policy::{Policy, Settings};
 use super::report::PolicyReport;
 use super::starvation::{Action, Starvation};
 use crate::pacer::{PaceError, Pacer};
+use crate::sched;
 use crate::settings::PaceSettings;
 
 /// How often the loader checks that the policy still runs and that its tasks get CPU time.
@@ -86,13 +87,7 @@ impl Pacer for Loader {
         // SAFETY: the closure makes one system call, which is allowed between fork and exec, and touches no
         // memory of others.
         unsafe {
-            command.pre_exec(|| {
-                let parameter = libc::sched_param { sched_priority: 0 };
-                match libc::sched_setscheduler(0, SCHED_EXT, &raw const parameter) {
-                    0 => Ok(()),
-                    _ => Err(io::Error::last_os_error()),
-                }
-            });
+            command.pre_exec(|| sched::call(0, SCHED_EXT, 0));
         }
         Ok(())
     }
