@@ -253,6 +253,9 @@ fn the_page_works_in_a_browser() {
     browser.until("document.getElementById('state').textContent === 'ended'");
     assert_eq!(page.finish_with(130)["ended_by"], "interrupted");
     browser.picture("ended");
+    // The value out of range, which the browser notes by itself.
+    let is_refusal = |complaint: &mut String| complaint.contains("status of 422");
+    assert_eq!(browser.complaints.extract_if(.., is_refusal).count(), 1);
     assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
 }
 
