@@ -178,7 +178,7 @@ fn a_checkpoint_of_an_older_format_is_refused_with_both_formats() {
     let message = CheckpointFile::open(&path).expect_err("its format is older").to_string();
     assert!(
         message.contains(
-            "is a checkpoint of format 4, of an older version of the program; this one reads format 6"
+            "is a checkpoint of format 5, of an older version of the program; this one reads format 6"
         ),
         "{message}"
     );
