@@ -117,7 +117,8 @@ impl fmt::Display for ParameterValue {
     }
 }
 
-/// A parameter that can be changed while a run goes on, as its model declares it ([`Model::changeable`]).
+/// A parameter that can be changed while a run goes on, as its model declares it
+/// ([`Model::changeable`](crate::Model::changeable)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name, as the scenario gives it: `model.` and the key.
