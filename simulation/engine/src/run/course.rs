@@ -218,8 +218,7 @@ impl<M: Model> Course<M> {
         }
         if self.distances.is_none() {
             let (model, outside) = (&simulation.model, self.outsiders.federates());
-            // All processes have to choose alike, and each knows only of the federates that are outside of
-            // it.
+            // All processes have to choose alike, and each knows only of its own outside federates.
             let distances = if outside.is_empty() || self.peers.is_some() {
                 Distances::worth(model, &self.partition)?
             } else {

@@ -18,6 +18,7 @@ impl Results for Queueing {
     fn results(&self, outputs: Vec<Output>, facts: &RunFacts) -> Result<Summary, String> {
         let all = Output::joined(&outputs, self.kinds.len(), self.classes.len());
         self.check_all_are_there(&all)?;
+        // Theory is of a steady state, which a network that changes does not have.
         let theory = if self.changes.any() { None } else { Theory::of(self) };
         let mut summary = Summary::default();
         self.services(&all, theory.as_ref(), facts.end_time, &mut summary);
