@@ -6,28 +6,17 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{command, ctl, start};
+use crate::live::STREETS;
 use crate::{folder_of, stderr, stdout};
 
-const STREETS: &str = r#"# A small city with lights
-[model]
-kind = "traffic"
-grid = 4
-rate = 100
-lights = true
-storage = true
-
-[run]
-until = "1h"
-federates = 6
-threads = 2
-checkpoint = "10h"
-"#;
+/// The streets, of which a checkpoint is written when it is asked for.
+fn streets() -> String {
+    format!("{STREETS}checkpoint = \"10h\"\n")
+}
 
 /// The summary of a command, which ends well.
 fn summary(folder: &Path, arguments: &[&str]) -> Value {
-    let output = command(folder, &[arguments, &["--json", "--quiet"]].concat()).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    super::summary(&command(folder, &[arguments, &["--json", "--quiet"]].concat()).output().unwrap())
 }
 
 /// The same run with these changes in its scenario.
@@ -37,13 +26,13 @@ fn scheduled(folder: &Path, changes: &Value, protocol: &str) -> Value {
         format!("\n[[run.change]]\nat = \"{at:.9}s\"\nset = {set}\nto = {to}\n")
     };
     let tables: String = changes.as_array().unwrap().iter().map(table).collect();
-    fs::write(folder.join("scheduled.toml"), format!("{STREETS}{tables}")).unwrap();
+    fs::write(folder.join("scheduled.toml"), streets() + &tables).unwrap();
     summary(folder, &["run", "scheduled.toml", "--set", &format!("run.protocol={protocol}")])
 }
 
 #[test]
 fn a_parameter_that_is_set_while_a_run_goes_on_gives_what_its_scenario_would() {
-    let folder = folder_of(&[("long.toml", STREETS)]);
+    let folder = folder_of(&[("long.toml", &streets())]);
     let folder = folder.path();
     let plain = summary(folder, &["run", "long.toml"]);
     for protocol in ["window", "optimistic", "sequential"] {
@@ -95,7 +84,7 @@ fn a_parameter_that_is_set_while_a_run_goes_on_gives_what_its_scenario_would() {
 
 #[test]
 fn changes_of_a_scenario_hold_in_several_processes_and_are_kept_by_checkpoints() {
-    let folder = folder_of(&[("long.toml", STREETS)]);
+    let folder = folder_of(&[("long.toml", &streets())]);
     let folder = folder.path();
     let changes = serde_json::json!([
         { "at_s": 0, "set": "model.demand", "to": 0.8 },
